@@ -2,6 +2,8 @@
 
     extremes.py draw FILE.npy SIZE...
     extremes.py windows IN.npy OUT.npy WINDOW STRIDE    the largest of each window, in all dimensions but the first two
+    extremes.py most IN.npy OUT.npy PLACES.npy          the largest of each row and where it is, before there was a NaN
+    extremes.py least IN.npy OUT.npy PLACES.npy         the smallest
 
 What is told is the first difference; NaN is NaN, all else has to have the same bits.
 """
@@ -25,11 +27,29 @@ KINDS = [
 ]
 
 
+def draw_slice(number, count):
+    if number < len(KINDS):
+        return [random.choice(KINDS[number]) for _ in range(count)]
+    values = [random.gauss(0, 1) for _ in range(count)]
+    kind = number % 5
+    if kind == 0:
+        values[count * 3 // 5] = NAN
+    elif kind == 1:
+        values.sort()
+    elif kind == 2:
+        # The first of these is what counts.
+        values[count // 2] = values[count - 2] = values[count - 1] = 9.0
+        values[count // 3] = values[2] = -9.0
+    elif kind == 3:
+        # One zero is the larger, though equal, and comes in another piece.
+        values = [-0.0] * (count - 1) + [0.0]
+    return values
+
+
 def draw(path, shape):
     random.seed(len(shape))
     each = math.prod(shape[1:])
-    values = [random.choice(KINDS[n % len(KINDS)]) if n < 2 * len(KINDS) else random.gauss(0, 1)
-              for n in range(shape[0]) for _ in range(each)]
+    values = [value for n in range(shape[0]) for value in draw_slice(n, each)]
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
     header = header.ljust(117) + "\n"
     with open(path, "wb") as file:
@@ -42,7 +62,7 @@ def read(path):
     data = open(path, "rb").read()
     start = 10 + int.from_bytes(data[8:10], "little")
     header = eval(data[10:start])
-    code = {"<f4": "f", "<i8": "q"}[header["descr"]]
+    code = {"<f4": "f", "<i8": "q", "<i4": "i"}[header["descr"]]
     count = math.prod(header["shape"])
     return header["shape"], struct.unpack(f"<{count}{code}", data[start:])
 
@@ -71,6 +91,20 @@ def windows(shape, values, window, stride):
             yield most
 
 
+def places(shape, values, sign):
+    """The extreme of each row, and its place: of equal ones the first."""
+    extremes, where = [], []
+    for row in range(math.prod(shape[:-1])):
+        most, place = -INFINITY, 0
+        for i, value in enumerate(values[row * shape[-1]:(row + 1) * shape[-1]]):
+            if sign * value > most:
+                place = i
+            most = larger(sign * value, most)
+        extremes.append(sign * most)
+        where.append(place)
+    return extremes, where
+
+
 def compare(got, want):
     if len(got) != len(want):
         sys.exit(f"{len(got)} values, not {len(want)}")
@@ -82,5 +116,9 @@ def compare(got, want):
 
 if sys.argv[1] == "draw":
     draw(sys.argv[2], [int(size) for size in sys.argv[3:]])
+elif sys.argv[1] in ("most", "least"):
+    wanted = places(*read(sys.argv[2]), 1 if sys.argv[1] == "most" else -1)
+    compare(read(sys.argv[3])[1], wanted[0])
+    compare(read(sys.argv[4])[1], wanted[1])
 elif sys.argv[1] == "windows":
     compare(read(sys.argv[3])[1], list(windows(*read(sys.argv[2]), *map(int, sys.argv[4:]))))

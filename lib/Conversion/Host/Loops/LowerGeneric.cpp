@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerGeneric.h"
+#include "SearchExtremum.h"
 #include "SplitReduction.h"
 #include "fastk/Dialect/Linalg/FusedProducts.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -459,6 +460,11 @@ void LoopEmitter::emitLoops(unsigned level) {
     for (scf::ForOp loop : llvm::reverse(loops)) {
       rewriter.setInsertionPointToEnd(loop.getBody());
       scf::YieldOp::create(rewriter, loc, results);
+      if (options.relaxed && !lastIsVectorised && loop == loops.back())
+        if (scf::ForOp pieces = searchInPieces(rewriter, loop)) {
+          loop = pieces;
+          ivs[order.back()] = Value();
+        }
       results.assign(loop.getResults().begin(), loop.getResults().end());
       rewriter.setInsertionPointAfter(loop);
     }
