@@ -50,6 +50,15 @@ static constexpr int64_t kTripElements = 1 << 20;
 // Elementwise fusion
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` makes a float of an integer of 64 bits, or the reverse, which
+/// most processors do one at a time.
+static bool convertsWideInteger(Operation *op) {
+  return isa<arith::FPToSIOp, arith::FPToUIOp, arith::SIToFPOp,
+             arith::UIToFPOp>(op) &&
+         (op->getOperand(0).getType().isInteger(64) ||
+          op->getResult(0).getType().isInteger(64));
+}
+
 /// Conversions, sums and products; no division, no function.
 static bool isCheap(linalg::GenericOp op) {
   unsigned count = 0;
@@ -59,6 +68,7 @@ static bool isCheap(linalg::GenericOp op) {
       continue;
     if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
             arith::RemUIOp>(inner) ||
+        convertsWideInteger(&inner) ||
         isa<math::MathDialect>(inner.getDialect()) || inner.getNumRegions())
       return false;
     ++count;

@@ -186,3 +186,34 @@ func.func @long_windows(%x: tensor<4x6x300xf32>) -> tensor<4x6x9xf32> {
   } -> tensor<4x6x9xf32>
   return %max : tensor<4x6x9xf32>
 }
+
+// -----
+
+// What makes an integer of 64 bits of a float is done once for each column, not again for each element.
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func.func @sampled
+// CHECK: arith.fptosi
+// CHECK: linalg.yield
+// CHECK: linalg.generic
+// CHECK-NOT: arith.fptosi
+// CHECK: tensor.extract
+func.func @sampled(%x: tensor<64x32xf32>, %places: tensor<48xf32>) -> tensor<64x48xf32> {
+  %ep = tensor.empty() : tensor<48xi64>
+  %p = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%places : tensor<48xf32>) outs(%ep : tensor<48xi64>) {
+  ^bb0(%a: f32, %o: i64):
+    %0 = arith.fptosi %a : f32 to i64
+    linalg.yield %0 : i64
+  } -> tensor<48xi64>
+  %e = tensor.empty() : tensor<64x48xf32>
+  %r = linalg.generic {indexing_maps = [#column, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%p : tensor<48xi64>) outs(%e : tensor<64x48xf32>) {
+  ^bb0(%k: i64, %o: f32):
+    %row = linalg.index 0 : index
+    %c = arith.index_cast %k : i64 to index
+    %0 = tensor.extract %x[%row, %c] : tensor<64x32xf32>
+    linalg.yield %0 : f32
+  } -> tensor<64x48xf32>
+  return %r : tensor<64x48xf32>
+}
