@@ -41,7 +41,7 @@ public:
             MLIRContext *context)
       : options(options), family(std::move(family)), target(target),
         evaluator(evaluator), request(request), context(context),
-        samples(this->family, options.seed, context),
+        samples(this->family, options.seed, options.precision, context),
         progress(createStreamProgress(*request.said,
                                       request.said->is_displayed(),
                                       "family " + this->family.name)) {
@@ -65,6 +65,8 @@ private:
   llvm::Error noteMachine(const SampledWorkload &sample,
                           const worker::Verdict &verdict);
   std::string nameOf(const SampledWorkload &sample) const;
+  /// " in class tf32"; for `ieee` nothing is said.
+  std::string inClass() const;
   AdmitResult refuse();
   llvm::Expected<AdmitResult> admit();
 
@@ -153,6 +155,12 @@ static std::string choicesOf(const Family &family, const Instance &instance) {
     text +=
         (text.empty() ? "" : ", ") + name + " " + std::to_string(names[name]);
   return text;
+}
+
+std::string Admission::inClass() const {
+  return options.precision == Precision::ieee
+             ? ""
+             : " in class " + stringifyPrecision(options.precision).str();
 }
 
 std::string Admission::nameOf(const SampledWorkload &sample) const {
@@ -261,10 +269,11 @@ llvm::Expected<bool> Admission::judge(SampledWorkload &sample, bool hasSecond) {
 }
 
 AdmitResult Admission::refuse() {
-  std::string path = families::evidencePath(family.folder);
-  std::string text =
-      family.folder + " is not admitted: " + std::to_string(failures.size()) +
-      " of " + std::to_string(answered) + " instances are not right\n";
+  std::string path = families::evidencePath(
+      family.folder, stringifyPrecision(options.precision));
+  std::string text = family.folder + " is not admitted" + inClass() + ": " +
+                     std::to_string(failures.size()) + " of " +
+                     std::to_string(answered) + " instances are not right\n";
   for (const std::string &failure : failures)
     text += "  " + failure + "\n";
   text += "a sample N is printed by `fastk-opt /dev/null "
@@ -285,6 +294,7 @@ llvm::Expected<AdmitResult> Admission::admit() {
   evidence.emitter = digestOfHeaders(headers);
   evidence.target = target;
   evidence.seed = options.seed;
+  evidence.accepts = stringifyPrecision(options.precision).str();
   std::string found = std::to_string(evidence.instances.size()) +
                       " instances of " + std::to_string(headers.size()) +
                       " workloads are right on " + evidence.device + ", with " +
@@ -300,12 +310,13 @@ llvm::Expected<AdmitResult> Admission::admit() {
                            " workloads or more\n"};
   if (llvm::Error error = families::writeEvidence(family.folder, evidence))
     return std::move(error);
-  return AdmitResult{AdmitEnd::Done,
-                     family.folder + " is admitted: " + found + "\n"};
+  return AdmitResult{AdmitEnd::Done, family.folder + " is admitted" +
+                                         inClass() + ": " + found + "\n"};
 }
 
 llvm::Expected<AdmitResult> Admission::run() {
-  if (llvm::Error error = checkWritable(families::evidencePath(family.folder)))
+  if (llvm::Error error = checkWritable(families::evidencePath(
+          family.folder, stringifyPrecision(options.precision))))
     return std::move(error);
   if (llvm::Error error = evaluator.check({family.language()}, waiting))
     return std::move(error);

@@ -96,9 +96,12 @@ FailureOr<std::string> fastk::compileKernelLibrary(ModuleOp module,
     kernelRole = KernelRole::Oracle;
   else if (role == "condition")
     kernelRole = KernelRole::Condition;
+  else if (role == "condition-tf32")
+    kernelRole = KernelRole::ConditionOfTF32;
   else
     return module.emitError() << "--compile-kernel takes program, oracle, "
-                                 "condition, cubin or kernels, not '"
+                                 "condition, condition-tf32, cubin or "
+                                 "kernels, not '"
                               << role << "'";
   if ((withCubin || withKernels) && targetName == "host")
     return module.emitError()

@@ -79,8 +79,8 @@ fastk::makeSampledWorkload(StringRef core, StringRef target, uint64_t seed,
 }
 
 FamilySamples::FamilySamples(const Family &family, uint64_t seed,
-                             MLIRContext *context)
-    : family(family), seed(seed), context(context) {
+                             Precision accepts, MLIRContext *context)
+    : family(family), seed(seed), accepts(accepts), context(context) {
   if (family.isForHost())
     machine = catalog::machineOf(hostDescription());
 }
@@ -92,7 +92,15 @@ llvm::Expected<SampledWorkload> FamilySamples::next() {
         family.core, family.device(), seed, number++, context, machine);
     if (!sample)
       return sample;
-    if (!families::instantiate(family, sample->core, 1, why).empty() &&
+    bool isServed =
+        !families::instantiate(family, sample->core, 1, why).empty();
+    if (accepts != Precision::ieee && isServed) {
+      why = "it is served in class ieee, and is evidence of that";
+      continue;
+    }
+    families::acceptClass(sample->core, stringifyPrecision(accepts));
+    if ((isServed ||
+         !families::instantiate(family, sample->core, 1, why).empty()) &&
         keys.insert(sample->form.key).second)
       return sample;
   }
@@ -110,9 +118,12 @@ std::string fastk::digestOfHeaders(ArrayRef<std::string> headers) {
   return sha256(all);
 }
 
-std::string fastk::admissionCommand(const Family &family) {
-  return "fastk-opt --admit-family=" + family.folder +
-         " --target=" + family.device();
+std::string fastk::admissionCommand(const Family &family, StringRef accepts) {
+  std::string command = "fastk-opt --admit-family=" + family.folder +
+                        " --target=" + family.device();
+  if (accepts != "ieee")
+    command += " --precision=" + accepts.str();
+  return command;
 }
 
 /// Evidence of the versions that did not name the prelude is of this one, which
@@ -128,7 +139,9 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
                                               StringRef compiler,
                                               MLIRContext *context) {
   auto expired = [&](const llvm::Twine &what) {
-    return (what + "; " + admissionCommand(family) + " admits it again").str();
+    return (what + "; " + admissionCommand(family, evidence.accepts) +
+            " admits it again")
+        .str();
   };
   if (evidence.family != family.digest)
     return expired(family.isForHost()
@@ -166,14 +179,18 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
 }
 
 llvm::Expected<Evidence> fastk::standingEvidence(const Family &family,
+                                                 Precision accepts,
                                                  StringRef compiler,
                                                  MLIRContext *context) {
+  StringRef name = stringifyPrecision(accepts);
   auto refuse = [](const llvm::Twine &why) {
     return llvm::createStringError(why);
   };
-  if (!llvm::sys::fs::exists(families::evidencePath(family.folder)))
-    return refuse("not admitted: " + admissionCommand(family) + " judges it");
-  llvm::Expected<Evidence> evidence = families::readEvidence(family.folder);
+  if (!llvm::sys::fs::exists(families::evidencePath(family.folder, name)))
+    return refuse("not admitted: " + admissionCommand(family, name) +
+                  " judges it");
+  llvm::Expected<Evidence> evidence =
+      families::readEvidence(family.folder, name);
   if (!evidence)
     return refuse("not admitted: " + llvm::toString(evidence.takeError()));
   llvm::Expected<std::string> why =
@@ -197,6 +214,28 @@ std::string fastk::describeSpeedup(const Evidence &evidence) {
                           : "-";
 }
 
+/// The classes in which a family may be admitted, the loosest first.
+static SmallVector<Precision> classesUpTo(Precision loosest,
+                                          const Family &family) {
+  SmallVector<Precision> classes;
+  for (Precision each : {Precision::half, Precision::tf32})
+    if (each <= loosest && llvm::sys::fs::exists(families::evidencePath(
+                               family.folder, stringifyPrecision(each))))
+      classes.push_back(each);
+  classes.push_back(Precision::ieee);
+  return classes;
+}
+
+/// The loosest class in which an instance is right.
+static Precision precisionOf(const Evidence &evidence) {
+  Precision loosest = Precision::ieee;
+  for (const Evidence::Instance &instance : evidence.instances)
+    loosest = std::max(
+        loosest,
+        symbolizePrecision(instance.precision).value_or(Precision::half));
+  return loosest;
+}
+
 llvm::Expected<std::vector<AdmittedFamily>>
 fastk::admittedFamilies(StringRef folder, StringRef target, Precision loosest,
                         StringRef compiler, MLIRContext *context,
@@ -205,31 +244,34 @@ fastk::admittedFamilies(StringRef folder, StringRef target, Precision loosest,
   if (!families)
     return families.takeError();
   std::vector<AdmittedFamily> admitted;
-  for (Family &family : *families) {
+  for (const Family &family : *families) {
     if (!family.isFor(target))
       continue;
-    llvm::Expected<Evidence> evidence =
-        standingEvidence(family, compiler, context);
-    if (!evidence) {
-      warn("family " + family.name + " is left out: it is " +
-           llvm::toString(evidence.takeError()));
-      continue;
+    for (Precision accepts : classesUpTo(loosest, family)) {
+      std::string of = accepts == Precision::ieee
+                           ? ""
+                           : " in class " + stringifyPrecision(accepts).str();
+      llvm::Expected<Evidence> evidence =
+          standingEvidence(family, accepts, compiler, context);
+      if (!evidence) {
+        warn("family " + family.name + " is left out" + of + ": it is " +
+             llvm::toString(evidence.takeError()));
+        continue;
+      }
+      AdmittedFamily each;
+      each.accepts = accepts;
+      each.precision = precisionOf(*evidence);
+      if (each.precision > loosest) {
+        warn("family " + family.name + " is left out: it is right in class " +
+             stringifyPrecision(each.precision).str() + ", and --precision=" +
+             stringifyPrecision(loosest).str() + " takes no looser one");
+        continue;
+      }
+      each.evidence = std::to_string(evidence->instances.size()) +
+                      " are right" + of + " on " + evidence->device;
+      each.family = family;
+      admitted.push_back(std::move(each));
     }
-    AdmittedFamily each;
-    for (const Evidence::Instance &instance : evidence->instances)
-      each.precision = std::max(
-          each.precision,
-          symbolizePrecision(instance.precision).value_or(Precision::half));
-    if (each.precision > loosest) {
-      warn("family " + family.name + " is left out: it is right in class " +
-           stringifyPrecision(each.precision).str() + ", and --precision=" +
-           stringifyPrecision(loosest).str() + " takes no looser one");
-      continue;
-    }
-    each.evidence = std::to_string(evidence->instances.size()) +
-                    " are right on " + evidence->device;
-    each.family = std::move(family);
-    admitted.push_back(std::move(each));
   }
   return admitted;
 }

@@ -45,24 +45,26 @@ PreparedSearch::PreparedSearch(const SearchRun &run, const SearchTarget &target)
 }
 
 double PreparedSearch::floorSeconds() const {
-  return roofline.floorSeconds(device, roofline.timedCaches(device),
-                               toRoofline(run.filter().loosest));
+  return roofline.floorSeconds(
+      device, roofline.timedCaches(device),
+      toRoofline(run.filterFor(target.form->key).loosest));
 }
 
 llvm::Error PreparedSearch::makeInput(Evaluator &evaluator) {
-  input.emplace(SearchInput{ProposalContext{workload,
-                                            features,
-                                            roofline,
-                                            device,
-                                            run.filter().loosest,
-                                            static_cast<int>(device.threads),
-                                            0,
-                                            floorSeconds(),
-                                            {},
-                                            {}},
-                            run.proposers, evaluator,
-                            /*journal=*/nullptr, progress.get(), seeds,
-                            /*clock=*/nullptr, run.options.stopRequested});
+  input.emplace(
+      SearchInput{ProposalContext{workload,
+                                  features,
+                                  roofline,
+                                  device,
+                                  run.filterFor(target.form->key).loosest,
+                                  static_cast<int>(device.threads),
+                                  0,
+                                  floorSeconds(),
+                                  {},
+                                  {}},
+                  run.proposers, evaluator,
+                  /*journal=*/nullptr, progress.get(), seeds,
+                  /*clock=*/nullptr, run.options.stopRequested});
   input->workload.requireDeterministic = run.filter().requireDeterministic;
   if (progress)
     progress->preparing("compiling the default lowering and the oracle");

@@ -49,7 +49,7 @@ struct FoundPrograms {
 } // namespace
 
 double FoundPrograms::secondsOf(StringRef key) {
-  std::string journal = journalFolder(journals, key, winners.getFilter());
+  std::string journal = journalFolder(journals, key, winners.filterFor(key));
   double baseline = recordedBaseline(journal).seconds;
   const BankLookup &found = winners.lookup(key, context);
   if (!found.winner)

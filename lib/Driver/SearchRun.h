@@ -27,6 +27,10 @@ struct SearchRun {
 
   llvm::raw_ostream &said() const { return *options.said; }
   const WinnerFilter &filter() const { return matcher.getFilter(); }
+  /// Of one workload.
+  WinnerFilter filterFor(llvm::StringRef key) const {
+    return matcher.filterFor(key);
+  }
   bool isStopRequested() const {
     return options.stopRequested && options.stopRequested();
   }

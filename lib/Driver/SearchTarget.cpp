@@ -24,14 +24,15 @@ fastk::chooseTargets(const SearchRun &run,
     target.name = each.workload.getName().str();
     target.form = each.form;
     target.calls = each.calls;
-    target.journal = journalFolder(run.options.journal, key, run.filter());
+    target.journal =
+        journalFolder(run.options.journal, key, run.filterFor(key));
     target.isWanted = !found.winner || run.options.searchesHits();
     target.hasShare = target.isWanted || llvm::sys::fs::exists(target.journal);
     target.known = found.winner.get();
     target.isOfStranger = found.isOfStranger;
     if (target.isWanted &&
         (found.otherMachine || found.otherBits || found.isUnjudged)) {
-      WinnerFilter any = run.filter();
+      WinnerFilter any = run.filterFor(key);
       any.anyMachine = true;
       any.requireDeterministic = false;
       any.takesUnjudged = true;

@@ -136,7 +136,7 @@ fastk::writeScaffoldFolder(ModuleOp formed, WorkloadMatcher &matcher,
       choose(*workloads, options.workload);
   if (!chosen)
     return chosen.takeError();
-  const WinnerFilter &filter = matcher.getFilter();
+  const WinnerFilter filter = matcher.filterFor(chosen->form->key);
   scaffold::ScaffoldRequest request;
   request.workload = chosen->form->getLowering();
   request.name = chosen->workload.getName().str();

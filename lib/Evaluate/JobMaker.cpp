@@ -328,7 +328,9 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
 
   // All of them side by side.
   Compilations begun;
-  for (StringRef role : {"oracle", "program", "condition"})
+  bool isOfTF32 = request.acceptedPrecision != Precision::ieee;
+  for (StringRef role :
+       {"oracle", "program", isOfTF32 ? "condition-tf32" : "condition"})
     begun.push_back(beginTrusted(workload, role));
   for (const Variant *variant : {&request.candidate, request.incumbent}) {
     if (!variant)
@@ -376,6 +378,7 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   if (condition.problem.empty() &&
       (!plan || checkPlan(workload, *plan, target, /*isOracle=*/true).empty()))
     job.condition = condition.program;
+  job.conditionOfTF32 = job.condition && isOfTF32;
 
   if (!candidate.problem.empty())
     return answer(candidate.timedOut ? worker::Status::CompileTimeout

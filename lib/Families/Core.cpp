@@ -130,6 +130,11 @@ families::findCore(StringRef name, mlir::Block &pattern, StringRef target,
   return found;
 }
 
+void families::acceptClass(CoreInstance &core, StringRef precision) {
+  core.acceptsTF32 = precision != "ieee";
+  core.acceptsHalf = precision == "half";
+}
+
 std::vector<CoreInstance> families::findCores(mlir::Block &pattern,
                                               StringRef target,
                                               std::string &why,
@@ -138,9 +143,14 @@ std::vector<CoreInstance> families::findCores(mlir::Block &pattern,
   std::string reasons;
   for (const Core &core : cores()) {
     std::string reason;
-    if (auto instance = findCore(core.name, pattern, target, reason, machine))
-      (instance->isWithoutReuse ? last : found).push_back(std::move(*instance));
-    else
+    if (auto instance = findCore(core.name, pattern, target, reason, machine)) {
+      // As a product it does not know that windows share elements.
+      auto place = core.name == "convolution" ? found.begin() : found.end();
+      if (instance->isWithoutReuse)
+        last.push_back(std::move(*instance));
+      else
+        found.insert(place, std::move(*instance));
+    } else
       reasons +=
           (reasons.empty() ? "no " : "; no ") + core.name.str() + ": " + reason;
   }

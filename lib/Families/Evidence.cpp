@@ -57,9 +57,10 @@ std::string Evidence::compilerName() const {
   return (target == "host" ? "clang " : "NVRTC ") + compiler;
 }
 
-std::string families::evidencePath(StringRef folder) {
+std::string families::evidencePath(StringRef folder, StringRef accepts) {
   SmallString<256> path(folder);
-  sys::path::append(path, "evidence.json");
+  sys::path::append(path, accepts == "ieee" ? Twine("evidence.json")
+                                            : "evidence." + accepts + ".json");
   return std::string(path);
 }
 
@@ -94,8 +95,8 @@ static Error fail(StringRef file, const Twine &why) {
                            "; fastk-opt --admit-family writes it anew");
 }
 
-Expected<Evidence> families::readEvidence(StringRef folder) {
-  std::string file = evidencePath(folder);
+Expected<Evidence> families::readEvidence(StringRef folder, StringRef accepts) {
+  std::string file = evidencePath(folder, accepts);
   Expected<std::string> text =
       readRegularFile(AT_FDCWD, file, file, kFileLimit);
   if (!text)
@@ -114,6 +115,7 @@ Expected<Evidence> families::readEvidence(StringRef folder) {
       !map.map(compilerField(evidence.target), evidence.compiler) ||
       !map.mapOptional("prelude", evidence.prelude) ||
       !map.mapOptional("driver", evidence.driver) ||
+      !map.mapOptional("accepts", evidence.accepts) ||
       (evidence.target == "host" &&
        !map.map("vector_bytes", evidence.vectorBytes)) ||
       !map.map("device", evidence.device) || !map.map("seed", evidence.seed) ||
@@ -122,6 +124,8 @@ Expected<Evidence> families::readEvidence(StringRef folder) {
   if (format != kFormat)
     return fail(file, "is of format " + Twine(format) +
                           ", and this fastk reads format " + Twine(kFormat));
+  if (evidence.accepts != accepts)
+    return fail(file, "is of class " + evidence.accepts);
   if (size_t count = evidence.samples().size(); count < kMinSamples)
     return fail(file, "is of " + Twine(count) + " workloads, and " +
                           Twine(kMinSamples) + " are the least");
@@ -160,6 +164,8 @@ Error families::writeEvidence(StringRef folder, const Evidence &evidence) {
       writer.attribute("prelude", evidence.prelude);
       writer.attribute("driver", evidence.driver);
     }
+    if (evidence.accepts != "ieee")
+      writer.attribute("accepts", evidence.accepts);
     writer.attribute("target", evidence.target);
     writer.attribute("device", evidence.device);
     writer.attribute("seed", evidence.seed);
@@ -177,5 +183,5 @@ Error families::writeEvidence(StringRef folder, const Evidence &evidence) {
     });
   });
   os << "\n";
-  return writeOutput(evidencePath(folder), text);
+  return writeOutput(evidencePath(folder, evidence.accepts), text);
 }

@@ -343,7 +343,8 @@ static std::string explain(const families::Family &family,
 
 std::string families::explainFamilies(ArrayRef<Family> families,
                                       mlir::Block &pattern, StringRef target,
-                                      const catalog::Machine &machine) {
+                                      const catalog::Machine &machine,
+                                      StringRef precision) {
   SmallVector<const Family *> ofTarget;
   for (const Family &family : families)
     if (family.isFor(target))
@@ -354,6 +355,8 @@ std::string families::explainFamilies(ArrayRef<Family> families,
   std::vector<CoreInstance> cores = findCores(pattern, target, why, machine);
   if (cores.empty())
     return "no family: the workload is none of their cores: " + why + "\n";
+  for (CoreInstance &core : cores)
+    acceptClass(core, precision);
   std::string text;
   for (const Family *family : ofTarget)
     text += "family " + family->name + explain(*family, cores) + "\n";

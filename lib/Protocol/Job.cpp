@@ -426,6 +426,12 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
   if (reader.ok() && job.acceptedPrecision == Precision::None)
     reader.fail("accepted_precision",
                 "is 'none'; write one of ieee, tf32, half");
+  reader.readBool("condition_of_tf32", job.conditionOfTF32, true);
+  if (reader.ok() && job.conditionOfTF32 &&
+      (!job.condition || job.acceptedPrecision == Precision::IEEE))
+    reader.fail("condition_of_tf32",
+                "is for a job that has a program of conditions and accepts "
+                "tf32 or half");
   readJudging(reader, job, error);
   reader.readDouble("floor_ns", job.floorNs, 0, 1e18, true);
   readTools(reader, job, error);
@@ -509,6 +515,8 @@ std::string fastk::worker::toJSON(const Job &job) {
     json["non_finite"] = toString(job.nonFinite);
   json["reduction_length"] = job.reductionLength;
   json["accepted_precision"] = toString(job.acceptedPrecision);
+  if (job.conditionOfTF32)
+    json["condition_of_tf32"] = true;
   json["validate"] = {{"trials", job.validate.trials},
                       {"competitors", job.validate.competitors}};
   if (job.validate.full)

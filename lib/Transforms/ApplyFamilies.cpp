@@ -48,12 +48,14 @@ static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
 /// fastest. Estimates for the host have one unit; those for GPUs have none in
 /// common, so that their families stay in order.
 static std::vector<std::pair<const AdmittedFamily *, Instance>>
-firstChoices(ArrayRef<AdmittedFamily> families,
-             const families::CoreInstance &core) {
+firstChoices(ArrayRef<AdmittedFamily> families, Precision loosest,
+             families::CoreInstance core) {
   std::vector<std::pair<const AdmittedFamily *, Instance>> choices;
   for (const AdmittedFamily &admitted : families) {
-    if (admitted.family.core != core.core)
+    if (admitted.family.core != core.core ||
+        std::max(admitted.accepts, admitted.precision) > loosest)
       continue;
+    families::acceptClass(core, stringifyPrecision(admitted.accepts));
     std::string why;
     for (Instance &instance :
          families::instantiate(admitted.family, core, 1, why)) {
@@ -71,11 +73,12 @@ firstChoices(ArrayRef<AdmittedFamily> families,
 
 /// By the first family that serves it, core by core.
 static std::pair<const AdmittedFamily *, OwningOpRef<ModuleOp>>
-lowerByFirst(ArrayRef<AdmittedFamily> families,
+lowerByFirst(ArrayRef<AdmittedFamily> families, Precision loosest,
              ArrayRef<families::CoreInstance> cores, LoweringOp workload,
              StringRef target) {
   for (const families::CoreInstance &core : cores)
-    for (const auto &[admitted, instance] : firstChoices(families, core))
+    for (const auto &[admitted, instance] :
+         firstChoices(families, loosest, core))
       if (OwningOpRef<ModuleOp> lowered =
               lowerBy(*admitted, instance, workload, target))
         return {admitted, std::move(lowered)};
@@ -105,7 +108,8 @@ LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
     std::vector<families::CoreInstance> cores = families::findCores(
         (*form)->getPattern().front(), target, why, machine);
     auto [admitted, lowered] =
-        lowerByFirst(families, cores, (*form)->getLowering(), target);
+        lowerByFirst(families, matcher.filterFor((*form)->key).loosest, cores,
+                     (*form)->getLowering(), target);
     if (!lowered)
       continue;
     told.kind = WorkloadOutcome::Instance;

@@ -161,7 +161,7 @@ LogicalResult TensorConditions::visitElementwise(linalg::GenericOp op) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(block);
   IRMapping mapping;
-  ScalarConditions scalars(b, unit);
+  ScalarConditions scalars(b, rounding);
   if (failed(analyzeBody(op, block, known, mapping, scalars)))
     return failure();
   SmallVector<Value> yielded;
@@ -322,6 +322,12 @@ static void noteStorage(func::FuncOp func) {
   }
 }
 
+static KernelRounding roundingOf(bool allDouble, bool tf32) {
+  double unit = allDouble ? 0x1p-53 : 0x1p-24;
+  double bound = kRoundoffs * unit;
+  return {unit, tf32 ? bound + kTF32Operands : bound};
+}
+
 namespace {
 struct FastkDeriveConditionPass
     : fastk::impl::FastkDeriveConditionPassBase<FastkDeriveConditionPass> {
@@ -361,7 +367,7 @@ struct FastkDeriveConditionPass
     OpPassManager promote(func::FuncOp::getOperationName());
     promote.addPass(createFastkPromoteToF64Pass());
     if (failed(runPipeline(promote, func)) ||
-        failed(TensorConditions(func, allDouble ? 0x1p-53 : 0x1p-24).run()))
+        failed(TensorConditions(func, roundingOf(allDouble, tf32)).run()))
       return signalPassFailure();
     func.walk([](Operation *op) {
       op->removeAttr(kRoundedToAttr);

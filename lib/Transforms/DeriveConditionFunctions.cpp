@@ -19,8 +19,8 @@ using namespace fastk;
 /// finite stays so.
 Value ScalarConditions::clampedExp(Value exponent) {
   return math::ExpOp::create(
-      b, arith::MinimumFOp::create(b, exponent,
-                                   constant(unit == 0x1p-53 ? 1000 : 100)));
+      b, arith::MinimumFOp::create(
+             b, exponent, constant(rounding.unit == 0x1p-53 ? 1000 : 100)));
 }
 
 /// The least magnitude that a function which grows as e^x does may have within
@@ -45,7 +45,7 @@ Value ScalarConditions::leastExponential(Operation *op) {
 /// off by orders of magnitude that no linear rule tells. That is infinite.
 /// A value that is not large, as the terms of a softmax, adds what it may.
 Value ScalarConditions::orOverflow(Value most, Value x, Value condition) {
-  bool isWide = unit == 0x1p-53;
+  bool isWide = rounding.unit == 0x1p-53;
   double largest = isWide ? std::numeric_limits<double>::max()
                           : std::numeric_limits<float>::max();
   Value overflows = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, most,
@@ -67,8 +67,7 @@ Value ScalarConditions::ofRoot(Value x, Value r, Value ofX) {
   Value isAway = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, moved, x);
   Value least = math::SqrtOp::create(b, nearest(x, ofX));
   Value change = arith::DivFOp::create(b, ofX, sum(r, least));
-  Value root =
-      scaled(math::SqrtOp::create(b, moved), 1 / (kConditionFactor * unit));
+  Value root = scaled(math::SqrtOp::create(b, moved), 1 / rounding.bound);
   Value isFlushed = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, moved,
                                           constant(smallestNormal() * 0x1p30));
   Value atZero = arith::SelectOp::create(
@@ -178,7 +177,7 @@ Value ScalarConditions::ofFunction(Operation *op) {
       .Case<math::CbrtOp>([&](auto) {
         // As a square root; it has a value on both sides of zero.
         Value root = math::CbrtOp::create(b, scaled(moved, 4)).getResult();
-        Value most = scaled(root, 1 / (kConditionFactor * unit));
+        Value most = scaled(root, 1 / rounding.bound);
         Value isAway = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
                                              least, constant(0));
         Value rise =

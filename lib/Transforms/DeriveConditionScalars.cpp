@@ -49,7 +49,7 @@ Value ScalarConditions::product(Value factor, Value condition) {
 }
 
 Value ScalarConditions::reach(Value condition) {
-  return scaled(condition, kConditionFactor * unit);
+  return scaled(condition, rounding.bound);
 }
 
 Value ScalarConditions::nearest(Value x, Value ofX) {
@@ -92,15 +92,15 @@ Value ScalarConditions::effective(Value value) {
   Value isNormal = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size,
                                          constant(smallestNormal()));
   return arith::SelectOp::create(b, isNormal, size,
-                                 scaled(size, 1 / (kConditionFactor * unit)));
+                                 scaled(size, 1 / rounding.bound));
 }
 
 double ScalarConditions::smallestNormal() const {
-  return unit == 0x1p-53 ? 0x1p-1022 : 0x1p-126;
+  return rounding.unit == 0x1p-53 ? 0x1p-1022 : 0x1p-126;
 }
 
 double ScalarConditions::flushed() const {
-  return smallestNormal() / (kConditionFactor * unit);
+  return smallestNormal() / rounding.bound;
 }
 
 /// Where a result may be beyond its type, so may be what depends on it:
@@ -108,7 +108,7 @@ double ScalarConditions::flushed() const {
 Value ScalarConditions::withRange(Operation *op, Value r, Value condition,
                                   Value size) {
   double largest = std::numeric_limits<float>::max();
-  if (unit == 0x1p-53)
+  if (rounding.unit == 0x1p-53)
     largest = std::numeric_limits<double>::max();
   if (auto kept = op->getAttrOfType<TypeAttr>(kRoundedToAttr))
     if (kept.getValue().isF16())
@@ -141,7 +141,7 @@ Value ScalarConditions::jump(Value distance) {
   // Of equal infinities the difference is NaN, and nothing is at stake.
   Value isNumber =
       arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, distance, distance);
-  Value cost = scaled(distance, 1 / (kConditionFactor * unit));
+  Value cost = scaled(distance, 1 / rounding.bound);
   return arith::SelectOp::create(b, isNumber, cost, constant(0));
 }
 
@@ -151,7 +151,7 @@ Value ScalarConditions::isUnsure(Value x, Value y) {
     return nullptr;
   Value distance = magnitude(arith::SubFOp::create(b, x, y));
   return arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, distance,
-                               scaled(both, kConditionFactor * unit));
+                               scaled(both, rounding.bound));
 }
 
 /// The condition of x where \p isFirst, else of y. Where that is unsure either
@@ -181,7 +181,7 @@ Value ScalarConditions::withStorage(Operation *op, Value r, Value condition) {
       cast<FloatType>(kept.getValue()).getFloatSemantics();
   int digits = static_cast<int>(APFloat::semanticsPrecision(semantics));
   int least = APFloat::semanticsMinExponent(semantics);
-  double part = 1.1 / (kConditionFactor * unit);
+  double part = 1.1 / rounding.bound;
   Value rounding = scaled(magnitude(r), std::ldexp(part, -digits));
   Value smallest = constant(std::ldexp(part, least - digits));
   return sum(condition, sum(rounding, smallest));
@@ -366,7 +366,7 @@ void ScalarConditions::visitStep(Operation *op) {
   if (!known)
     return;
   Value x = op->getOperand(0);
-  Value reach = scaled(known, kConditionFactor * unit);
+  Value reach = scaled(known, rounding.bound);
   Value low = arith::SubFOp::create(b, x, reach);
   Value high = arith::AddFOp::create(b, x, reach);
   Operation *atLow = b.clone(*op), *atHigh = b.clone(*op);

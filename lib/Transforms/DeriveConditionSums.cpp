@@ -54,7 +54,7 @@ FailureOr<Value> TensorConditions::sumOver(
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(block);
   IRMapping mapping;
-  ScalarConditions scalars(b, unit);
+  ScalarConditions scalars(b, rounding);
   if (failed(analyzeBody(op, block, known, mapping, scalars, term)))
     return failure();
   Value total = block->getArguments().back();
@@ -121,7 +121,7 @@ LogicalResult TensorConditions::visitSum(linalg::GenericOp op, unsigned result,
       bool isRounded = get(tensor) != nullptr;
       return map({tensor},
                  [&](ImplicitLocOpBuilder &inner, ValueRange v) -> Value {
-                   ScalarConditions scalars(inner, unit);
+                   ScalarConditions scalars(inner, rounding);
                    return isRounded ? scalars.magnitude(v[0])
                                     : scalars.effective(v[0]);
                  });
@@ -183,7 +183,7 @@ LogicalResult TensorConditions::visitSum(linalg::GenericOp op, unsigned result,
     parts.push_back(get(init));
   Value condition =
       map(parts, [&](ImplicitLocOpBuilder &inner, ValueRange v) -> Value {
-        ScalarConditions scalars(inner, unit);
+        ScalarConditions scalars(inner, rounding);
         Value own = v[0], size = v[1], terms = v[2];
         if (hasInit) {
           Value sizeOfInit = scalars.magnitude(v[4]);
@@ -217,8 +217,8 @@ LogicalResult TensorConditions::visitSum(linalg::GenericOp op, unsigned result,
 Value TensorConditions::lostBelow(ImplicitLocOpBuilder &inner,
                                   Operation *combiner, Value r, Value most,
                                   Value least) const {
-  ScalarConditions scalars(inner, unit);
-  double perError = 1 / (kConditionFactor * unit);
+  ScalarConditions scalars(inner, rounding);
+  double perError = 1 / rounding.bound;
   double normal = scalars.smallestNormal();
   auto kept = combiner->getAttrOfType<TypeAttr>(kRoundedToAttr);
   if (kept) {
@@ -228,7 +228,7 @@ Value TensorConditions::lostBelow(ImplicitLocOpBuilder &inner,
   }
   Value lost = scalars.scaled(most, normal * perError);
   if (!kept) {
-    Value ofPlace = scalars.scaled(most, 2 * unit * normal * perError);
+    Value ofPlace = scalars.scaled(most, 2 * rounding.unit * normal * perError);
     Value ofResult = scalars.scaled(scalars.magnitude(r), perError);
     lost =
         arith::MinimumFOp::create(inner, lost, scalars.sum(ofResult, ofPlace));
@@ -270,7 +270,7 @@ LogicalResult TensorConditions::visitProduct(linalg::GenericOp op,
   Value init = op.getDpsInitOperand(result)->get(), ofInit = get(init);
   auto start = [&](auto value) {
     return map({init}, [&](ImplicitLocOpBuilder &inner, ValueRange v) -> Value {
-      ScalarConditions scalars(inner, unit);
+      ScalarConditions scalars(inner, rounding);
       return value(inner, scalars, v[0]);
     });
   };
@@ -299,7 +299,7 @@ LogicalResult TensorConditions::visitProduct(linalg::GenericOp op,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(block);
     IRMapping mapping;
-    ScalarConditions scalars(b, unit);
+    ScalarConditions scalars(b, rounding);
     if (failed(analyzeBody(op, block, known, mapping, scalars, term)))
       return failure();
     Value factor = mapping.lookupOrDefault(term);
@@ -318,7 +318,7 @@ LogicalResult TensorConditions::visitProduct(linalg::GenericOp op,
                    generic.getResult(2), generic.getResult(3)};
   conditions[op.getResult(result)] =
       map(parts, [&](ImplicitLocOpBuilder &inner, ValueRange v) -> Value {
-        ScalarConditions scalars(inner, unit);
+        ScalarConditions scalars(inner, rounding);
         Value own = scalars.withStorage(combiner, v[0], v[1]);
         own = scalars.sum(own, lostBelow(inner, combiner, v[0], v[2], v[3]));
         return scalars.withRange(combiner, v[0], own, v[2]);
@@ -342,8 +342,7 @@ LogicalResult TensorConditions::visitExtreme(linalg::GenericOp op,
           return nullptr;
         Value behind = scalars.magnitude(arith::SubFOp::create(b, t, taken));
         Value left = arith::SubFOp::create(
-            b, condition,
-            scalars.scaled(behind, 1 / (kConditionFactor * unit)));
+            b, condition, scalars.scaled(behind, 1 / rounding.bound));
         // Of equal infinities the difference is NaN.
         Value isTaken =
             arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, t, taken);

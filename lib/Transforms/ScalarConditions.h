@@ -26,15 +26,25 @@ inline constexpr llvm::StringLiteral kRoundedToAttr = "fastk.rounded_to";
 inline constexpr llvm::StringLiteral kConversionAttr = "fastk.conversion";
 
 /// What multiplies unit round-off and condition to the bound of an error.
-inline constexpr double kConditionFactor = 8;
+inline constexpr double kRoundoffs = 8;
+/// What an operand of 10 bits loses, as a share of it.
+inline constexpr double kTF32Operands = 0x1p-11;
+
+/// Of the arithmetic of the kernels that are judged.
+struct KernelRounding {
+  /// Unit round-off.
+  double unit;
+  /// What multiplies a condition to the bound of an error: 8 u, and more where
+  /// operands may lose digits.
+  double bound;
+};
 
 /// The conditions of the values of one body in f64. A value without one is
 /// exact. That of an i1 is an i1: rounding may decide otherwise.
 class ScalarConditions {
 public:
-  /// \p unitRoundoff: of the arithmetic of the kernels that are judged.
-  ScalarConditions(mlir::ImplicitLocOpBuilder &builder, double unitRoundoff)
-      : b(builder), unit(unitRoundoff) {}
+  ScalarConditions(mlir::ImplicitLocOpBuilder &builder, KernelRounding rounding)
+      : b(builder), rounding(rounding) {}
 
   void set(mlir::Value value, mlir::Value condition) {
     if (condition)
@@ -106,7 +116,7 @@ private:
   mlir::Value jump(mlir::Value distance);
 
   mlir::ImplicitLocOpBuilder &b;
-  double unit;
+  KernelRounding rounding;
   llvm::DenseMap<mlir::Value, mlir::Value> conditions;
   llvm::DenseSet<mlir::Value> coordinates;
 };

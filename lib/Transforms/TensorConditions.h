@@ -22,8 +22,8 @@ namespace fastk {
 
 class TensorConditions {
 public:
-  TensorConditions(mlir::func::FuncOp func, double unitRoundoff)
-      : func(func), b(func.getLoc(), func.getContext()), unit(unitRoundoff) {}
+  TensorConditions(mlir::func::FuncOp func, KernelRounding rounding)
+      : func(func), b(func.getLoc(), func.getContext()), rounding(rounding) {}
 
   /// Makes the function return conditions. Its ops are generic, in f64.
   mlir::LogicalResult run();
@@ -88,7 +88,7 @@ private:
 
   mlir::func::FuncOp func;
   mlir::ImplicitLocOpBuilder b;
-  double unit;
+  KernelRounding rounding;
   llvm::DenseMap<mlir::Value, mlir::Value> conditions;
 };
 

@@ -6,12 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/WorkloadMatcher.h"
+#include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Transforms/FileOf.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace fastk;
+
+static bool isConvolution(Region &pattern) {
+  WorkloadFeatures features = analyzeWorkload(pattern);
+  return features.kind == WorkloadKind::Convolution &&
+         features.contractions.empty();
+}
 
 FailureOr<CanonicalForm *> WorkloadMatcher::form(WorkloadOp workload) {
   std::unique_ptr<CanonicalForm> &kept = forms[workload];
@@ -22,14 +29,23 @@ FailureOr<CanonicalForm *> WorkloadMatcher::form(WorkloadOp workload) {
       return failure();
     }
     kept = std::make_unique<CanonicalForm>(std::move(*computed));
+    if (filter.convolutions && isConvolution(kept->getPattern()))
+      convolutions.insert(kept->key);
   }
   return kept.get();
+}
+
+WinnerFilter WorkloadMatcher::filterFor(StringRef key) const {
+  WinnerFilter own = filter;
+  if (filter.convolutions && convolutions.contains(key))
+    own.loosest = *filter.convolutions;
+  return own;
 }
 
 const BankLookup &WorkloadMatcher::lookup(StringRef key, MLIRContext *context) {
   auto [entry, isNew] = lookups.try_emplace(key);
   if (isNew)
-    entry->second = banks.lookup(key, filter, context);
+    entry->second = banks.lookup(key, filterFor(key), context);
   return entry->second;
 }
 

@@ -308,8 +308,34 @@ def test_where_torch_itself_is_off_nothing_is_called_right(mine, eager, status):
     exact = torch.tensor([1.0, -1.0], dtype=torch.double)
     off = torch.tensor([0.0, 1.0])
     results = [[exact.float() + error * off] for error in (mine, eager)]
-    said = measure._errors(*results, [exact])
+    said = measure._errors(*results, [exact], measure.LIMIT)
     assert said.get("status", "ok") == status, said
+
+
+@pytest.mark.parametrize(("mine", "status"), [(9e-4, "ok"), (1.1e-3, "wrong")])
+def test_operands_of_10_bits_are_right_where_they_were_accepted(mine, status):
+    exact = torch.tensor([1.0, -1.0], dtype=torch.double)
+    got = [exact.float() + mine * torch.tensor([0.0, 1.0])]
+    said = measure._errors(got, [exact.float()], [exact], measure.TF32_LIMIT)
+    assert said.get("status", "ok") == status, said
+
+
+def test_what_fastk_opt_is_told(checkout, tmp_path):
+    told = ["--precision=ieee,convolution=tf32", "--winners-from=any"]
+    options = ["--only=1/2_*", "--steps=import,compile", *told]
+    done = run(checkout, tmp_path, *options)
+    assert done.returncode == 0, done.stderr
+    data = json.loads((tmp_path / "rows.json").read_text())
+    step = step_of(data, "1/2_Right", "compile")
+    assert step["precision"] == "ieee,convolution=tf32"
+    assert step["made_by"].endswith(" ".join(["host", *told]))
+    page_text = (tmp_path / "page.md").read_text()
+    assert "--precision ieee,convolution=tf32 --winners-from any" in page_text
+    # Others are another program.
+    again = run(checkout, tmp_path, *options[:-1])
+    assert "1/2_Right: compile ok" in again.stderr
+    refused = run(checkout, tmp_path, *options[:2], "--precision=f8", "--again=all")
+    assert "unknown precision 'f8'" in refused.stderr, refused.stderr
 
 
 def test_a_budget_ends_the_run_with_the_rows_that_are(ran, checkout, tmp_path):

@@ -49,8 +49,9 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
                                   "family.json, plan.json and kernel.cu, or "
                                   "for the host with family.json and kernel.c");
     for (const Family &family : *families) {
-      llvm::Expected<families::Evidence> evidence = standingEvidence(
-          family, family.isForHost() ? clang : nvrtc, &context);
+      llvm::Expected<families::Evidence> evidence =
+          standingEvidence(family, Precision::ieee,
+                           family.isForHost() ? clang : nvrtc, &context);
       std::string speedup = evidence ? describeSpeedup(*evidence) : "-";
       table.push_back({family.name, family.core, family.device(),
                        plainText(family.title), std::move(speedup),

@@ -225,8 +225,8 @@ static void explainMisses(const ApplySummary &summary,
     if (outcome.kind != WorkloadOutcome::Dynamic &&
         outcome.kind != WorkloadOutcome::Instance)
       llvm::errs() << matcher.getBanks().explainMiss(
-                          outcome.key, matcher.getFilter(), outcome.name,
-                          outcome.shapes, context)
+                          outcome.key, matcher.filterFor(outcome.key),
+                          outcome.name, outcome.shapes, context)
                    << families.lookup(outcome.key);
   }
 }
@@ -263,7 +263,8 @@ static llvm::Error openBanks(const DriverOptions &options, Session &session,
        options.banks.empty() ? defaultBanks(executable) : options.banks,
        {options.search.target, options.precision, machineOf(options.search),
         /*anyMachine=*/options.winnersFrom == WinnersFrom::Any,
-        options.search.jobs.requireDeterministic}});
+        options.search.jobs.requireDeterministic, /*takesUnjudged=*/false,
+        options.convolutions}});
 }
 
 /// After hours of searching it would be late to find out that a result cannot

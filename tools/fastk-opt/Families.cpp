@@ -42,7 +42,8 @@ fastk::askFamilies(ModuleOp applied, WorkloadMatcher &matcher,
     FailureOr<CanonicalForm *> form = matcher.form(workload);
     if (succeeded(form) && !said.contains((*form)->key))
       said[(*form)->key] = families::explainFamilies(
-          *families, (*form)->getPattern().front(), target, machine);
+          *families, (*form)->getPattern().front(), target, machine,
+          stringifyPrecision(matcher.filterFor((*form)->key).loosest));
   });
   return said;
 }
@@ -65,7 +66,8 @@ llvm::Error fastk::useFamilies(ModuleOp module, WorkloadMatcher &matcher,
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   llvm::Expected<std::vector<AdmittedFamily>> admitted = admittedFamilies(
-      *folder, filter.target, filter.loosest,
+      *folder, filter.target,
+      std::max(filter.loosest, filter.convolutions.value_or(filter.loosest)),
       filter.target == "host" ? clangVersionHere() : cuda::Nvrtc::versionHere(),
       &context, warn);
   if (!admitted)

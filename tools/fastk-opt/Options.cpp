@@ -98,7 +98,8 @@ struct CommandLine {
                                        "machine")};
   cl::opt<std::string> precision{
       "precision", cl::init("ieee"), cl::cat(category),
-      cl::desc("loosest error class accepted: ieee (default), tf32 or half")};
+      cl::desc("loosest error class accepted: ieee (default), tf32 or half; "
+               "ieee,convolution=tf32: another one for convolutions")};
   cl::opt<std::string> fusion{
       "fusion", cl::init("greedy"), cl::cat(category),
       cl::desc("how workloads are formed: op, greedy (default) or whole")};
@@ -316,6 +317,20 @@ static bool readChoice(StringRef text, Enum &value, StringRef dashes = "") {
   return true;
 }
 
+/// "ieee", "ieee,convolution=tf32".
+static bool readPrecision(StringRef text, DriverOptions &options) {
+  auto [all, ofConvolutions] = text.split(',');
+  if (!readChoice(all, options.precision))
+    return false;
+  if (all.size() == text.size())
+    return true;
+  if (!ofConvolutions.consume_front("convolution="))
+    return reject("--precision=" + text + ": '" + ofConvolutions +
+                  "' is no kind of workload: after a comma say "
+                  "convolution=CLASS");
+  return readChoice(ofConvolutions, options.convolutions.emplace());
+}
+
 /// The model, and which winners it may have.
 static bool readModel(CommandLine &line) {
   DriverOptions &options = line.options;
@@ -338,7 +353,7 @@ static bool readModel(CommandLine &line) {
     return reject("unknown --winners-from '" + line.winnersFrom +
                   "': choose here, any or family");
   }
-  return readChoice(line.precision, options.precision) &&
+  return readPrecision(line.precision, options) &&
          readChoice(line.winnersFrom, options.winnersFrom, "--") &&
          readChoice(line.fusion, search.fusion);
 }

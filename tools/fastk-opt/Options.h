@@ -32,6 +32,8 @@ struct DriverOptions {
   /// threads and whether winners must be deterministic.
   SearchSettings search;
   Precision precision = Precision::ieee;
+  /// Of workloads that are convolutions, where it is another one.
+  std::optional<Precision> convolutions;
   WinnersFrom winnersFrom = WinnersFrom::Here;
   /// Where there is no winner, unproved instances of families.
   bool fromFamilies = false;

@@ -60,6 +60,41 @@ TEST_F(AdmitFamilyTest, OnlyWorkloadsThatItTakesAreSampled) {
   EXPECT_GT(read.samples().back(), 500u);
 }
 
+TEST_F(AdmitFamilyTest, ALooserClassIsAdmittedByWhatItAloneServes) {
+  writeFamily("A_BITS == 16 || ACCEPTS_TF32");
+  options.precision = Precision::tf32;
+  judge.answer = [&](const EvaluationRequest &asked) {
+    EXPECT_EQ(asked.acceptedPrecision, Precision::tf32);
+    worker::Verdict verdict = ScriptedJudge::right();
+    verdict.precision = worker::Precision::TF32;
+    return verdict;
+  };
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Done);
+  EXPECT_THAT(said, HasSubstr("is admitted in class tf32: 80 instances"));
+  families::Evidence read =
+      llvm::cantFail(families::readEvidence(options.folder, "tf32"));
+  EXPECT_EQ(read.samples().size(), 60u);
+  for (const auto &each : read.instances) {
+    EXPECT_EQ(each.precision, "tf32");
+    EXPECT_THAT(each.about, HasSubstr(" f32"));
+  }
+  families::Family family =
+      llvm::cantFail(families::readFamily(options.folder));
+  auto stands = [&](Precision accepts) {
+    auto found =
+        standingEvidence(family, accepts, "13.0", &session.getContext());
+    return found ? "" : llvm::toString(found.takeError());
+  };
+  EXPECT_EQ(stands(Precision::tf32), "");
+  EXPECT_THAT(stands(Precision::ieee), HasSubstr("not admitted"));
+}
+
+TEST_F(AdmitFamilyTest, WhatIsServedAnywayIsNoEvidenceOfALooserClass) {
+  options.precision = Precision::tf32;
+  EXPECT_THAT(problemOfAdmission(),
+              HasSubstr("none is one that it takes: it is a toy"));
+}
+
 TEST_F(AdmitFamilyTest, OneWrongInstanceRefuses) {
   judge.answer = [&](const EvaluationRequest &) {
     return judge.asked == 41 ? ScriptedJudge::failed(worker::Status::Crash)

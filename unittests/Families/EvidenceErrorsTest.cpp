@@ -62,6 +62,21 @@ TEST_F(EvidenceErrorsTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read.instances[7].precision, "ieee");
 }
 
+TEST_F(EvidenceErrorsTest, EachClassHasAFileOfItsOwn) {
+  ASSERT_FALSE(writeEvidence(folder, evidence));
+  evidence.accepts = "tf32";
+  evidence.instances.front().precision = "tf32";
+  ASSERT_FALSE(writeEvidence(folder, evidence));
+  EXPECT_EQ(llvm::cantFail(readEvidence(folder)).instances[0].precision,
+            "ieee");
+  Evidence looser = llvm::cantFail(readEvidence(folder, "tf32"));
+  EXPECT_EQ(looser.accepts, "tf32");
+  EXPECT_EQ(looser.instances[0].precision, "tf32");
+  ASSERT_FALSE(llvm::sys::fs::rename(evidencePath(folder, "tf32"),
+                                     evidencePath(folder)));
+  EXPECT_THAT(problem(), HasSubstr("evidence.json: is of class tf32"));
+}
+
 TEST_F(EvidenceErrorsTest, BrokenFilesAreNamedWithTheRemedy) {
   EXPECT_THAT(problem(), HasSubstr("evidence.json: cannot"));
   for (const char *text : {"", "{", "[]", "{\"format\": 1}"}) {

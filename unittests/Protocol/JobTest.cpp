@@ -130,6 +130,8 @@ TEST(Job, RoundTrip) {
   job.kind = Kind::Attention;
   job.reductionLength = 77;
   job.acceptedPrecision = Precision::Half;
+  job.condition = program("k.so", 5);
+  job.conditionOfTF32 = true;
   job.validate = {4, false};
   job.time = {3, 9, 0.25, 1.5, Cache::Warm};
   job.floorNs = 12.5;

@@ -37,6 +37,23 @@ static Shares sharesOf(const Job &job, std::vector<double> y,
 static constexpr double inf = std::numeric_limits<double>::infinity();
 static constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
+TEST(JudgeElements, ConditionsOfTF32AreOneBoundForAllButHalf) {
+  Job job = rowJob();
+  std::vector<double> r(8, 1), k(8, 2), y = r;
+  // What operands of 10 bits lose is beyond ieee.
+  y[3] += 2 * 0x1p-11;
+  Shares shares = sharesOf(job, y, r, k);
+  EXPECT_GT(shares.ieee, 1);
+  EXPECT_LT(shares.tf32, 1);
+  job.acceptedPrecision = Precision::TF32;
+  job.conditionOfTF32 = true;
+  shares = sharesOf(job, y, r, k);
+  EXPECT_LT(shares.ieee, 1);
+  EXPECT_EQ(shares.ieee, shares.tf32);
+  y[3] += 2 * 0x1p-11;
+  EXPECT_GT(sharesOf(job, y, r, k).ieee, 1);
+}
+
 TEST(JudgeElements, AnElementHasItsOwnBound) {
   // A large neighbour hides nothing.
   std::vector<double> r = {1e6, 1e-6, 1, 1, 1, 1, 1, 1}, k = r, y = r;

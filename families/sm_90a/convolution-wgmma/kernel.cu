@@ -1,23 +1,28 @@
-// Convolutions of 16-bit operands as implicit products on tensor cores. Rows are pixels of the result, columns output
-// channels, terms are channels at each place of the kernel. One warpgroup loads boxes of X and W by TMA, CONSUMERS
-// warpgroups multiply 64 pixels each, persistent blocks walk over the tiles.
+// Convolutions as implicit products on tensor cores, of f16, bf16, and f32 that may be rounded. Rows are pixels of the
+// result, columns output channels, terms are channels at each place of the kernel. One warpgroup loads boxes of X and W
+// by TMA, CONSUMERS warpgroups multiply 64 pixels each, persistent blocks walk over the tiles.
 
 #define BN 128 // tune: 64, 128, 192, 256
 #define CONSUMERS 2 // tune: 1, 2
 #define TILE_X 16 // tune: 4, 8, 16, 32, 64, 128
+
+// An element on its way to the tensor cores is 16 bits, or two such halves: f32 rounded to TF32. f32 is rounded to f16
+// where class half is accepted. A row of a tile is 128 bytes.
+#define HALVES (X_BITS == 32 && !ACCEPTS_HALF ? 2 : 1)
+#define CHUNK (64 / HALVES)
 
 // Where a group has few channels, or windows move as no box does, axes from x outwards are written out: their places in
 // the kernel become channels, v.
 #define IS_BOX_X (STRIDE_X == 1 || INPUT_DILATION_X == 1 && STRIDE_X <= 8)
 #define IS_BOX_Y (STRIDE_Y == 1 || INPUT_DILATION_Y == 1 && STRIDE_Y <= 8)
 #define IS_BOX_Z (STRIDE_Z == 1 || INPUT_DILATION_Z == 1 && STRIDE_Z <= 8)
-#define FEW 32
+#define FEW (CHUNK / 2)
 #define WRITES_Z (!IS_BOX_Z || IN_CHANNELS * KERNEL_X * KERNEL_Y < FEW && KERNEL_Z > 1 && INPUT_DILATION_Z == 1)
 #define WRITES_Y (WRITES_Z || !IS_BOX_Y || IN_CHANNELS * KERNEL_X < FEW && KERNEL_Y > 1 && INPUT_DILATION_Y == 1)
 #define WRITES_X (WRITES_Y || !IS_BOX_X || IN_CHANNELS < FEW && KERNEL_X > 1 && INPUT_DILATION_X == 1)
 #define V_CHANNELS (IN_CHANNELS * (WRITES_X ? KERNEL_X : 1) * (WRITES_Y ? KERNEL_Y : 1) * (WRITES_Z ? KERNEL_Z : 1))
-#define V_PITCH ((V_CHANNELS + 7) / 8 * 8)
-#define V_CHUNKS ((V_CHANNELS + 63) / 64)
+#define V_PITCH ((V_CHANNELS + CHUNK / 8 - 1) / (CHUNK / 8) * (CHUNK / 8))
+#define V_CHUNKS ((V_CHANNELS + CHUNK - 1) / CHUNK)
 
 // The convolution that is left.
 #define V_IN_X (WRITES_X ? OUT_X : IN_X)
@@ -64,7 +69,7 @@
 #define GRID (TILES < MULTIPROCESSORS ? TILES : MULTIPROCESSORS)
 
 // X as the tensor map sees it: where channels come last, as it lies; else packed, a group after the other.
-#define LOADS_X (X_ALIGNED && X_STRIDE_C == 1 && !WRITES_X && (GROUPS == 1 || IN_CHANNELS % 64 == 0 && X_STRIDE_G == IN_CHANNELS))
+#define LOADS_X (X_BITS == 16 && X_ALIGNED && X_STRIDE_C == 1 && !WRITES_X && (GROUPS == 1 || IN_CHANNELS % 64 == 0 && X_STRIDE_G == IN_CHANNELS))
 #define PIXEL_TILES ((V_IN_Y * V_IN_X + 31) / 32)
 #define CHANNEL_TILES ((V_PITCH + 63) / 64)
 
@@ -83,10 +88,24 @@
 #define BARRIER_OFFSET (SUM_OFFSET + CONSUMERS * SUM_BYTES)
 #define SHARED_BYTES (BARRIER_OFFSET + STAGES * 16 + 1024)
 
-#if X_IS_F16
-#define WGMMA wgmmaF16
+#if X_BITS == 16
+typedef u16 Element;
+static FASTK_DEVICE Element elementOf(f16 x) { return x.bits; }
+static FASTK_DEVICE Element elementOf(bf16 x) { return x.bits; }
+#elif HALVES == 1
+typedef u16 Element;
+static FASTK_DEVICE Element elementOf(float x) { return f16(x).bits; }
 #else
-#define WGMMA wgmmaBF16
+typedef u32 Element;
+static FASTK_DEVICE Element elementOf(float x) { return toTF32(x); }
+#endif
+
+#if HALVES == 2
+#define WGMMA(d, a, b) wgmmaTF32(d, a, b)
+#elif X_IS_BF16
+#define WGMMA(d, a, b) wgmmaBF16<0, 0>(d, a, b, 1u)
+#else
+#define WGMMA(d, a, b) wgmmaF16<0, 0>(d, a, b, 1u)
 #endif
 
 struct Tile {
@@ -295,7 +314,7 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
           wgmmaFence();
 #pragma unroll
           for (int i = 0; i < 4; ++i)
-            WGMMA<0, 0>(d, a + i * 2, b + i * 2, 1u);
+            WGMMA(d, a + i * 2, b + i * 2);
           wgmmaCommit();
           wgmmaWait<1>();
           if (!isFirst && lane == 0)
@@ -340,24 +359,24 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
 
 // What channel v at a pixel of the convolution that is left is of X.
 #if !LOADS_X
-static FASTK_DEVICE u16 channelOfX(OPERAND_PARAMETERS, i32 n, i32 g, i32 v, i32 z, i32 y, i32 x) {
+static FASTK_DEVICE Element channelOfX(OPERAND_PARAMETERS, i32 n, i32 g, i32 v, i32 z, i32 y, i32 x) {
 #if WRITES_X
   const i32 c = v % IN_CHANNELS, kx = v / IN_CHANNELS % KERNEL_X;
   const i32 ky = WRITES_Y ? v / (IN_CHANNELS * KERNEL_X) % KERNEL_Y : 0;
   const i32 kz = WRITES_Z ? v / (IN_CHANNELS * KERNEL_X * KERNEL_Y) : 0;
   // An axis that is not written out is X's own.
-  return paddedX(OPERANDS, n, g, c, WRITES_Z ? z * STRIDE_Z + kz * DILATION_Z - PADDING_Z : z * INPUT_DILATION_Z,
-                 WRITES_Y ? y * STRIDE_Y + ky * DILATION_Y - PADDING_Y : y * INPUT_DILATION_Y,
-                 x * STRIDE_X + kx * DILATION_X - PADDING_X)
-      .bits;
+  return elementOf(paddedX(OPERANDS, n, g, c,
+                           WRITES_Z ? z * STRIDE_Z + kz * DILATION_Z - PADDING_Z : z * INPUT_DILATION_Z,
+                           WRITES_Y ? y * STRIDE_Y + ky * DILATION_Y - PADDING_Y : y * INPUT_DILATION_Y,
+                           x * STRIDE_X + kx * DILATION_X - PADDING_X));
 #else
-  return elementX(OPERANDS, n, g, v, z, y, x).bits;
+  return elementOf(elementX(OPERANDS, n, g, v, z, y, x));
 #endif
 }
 
 // Tiles of 32 pixels and 64 channels are read along pixels and written along channels.
-extern "C" __global__ void __launch_bounds__(256) packX(u16 *to, OPERAND_PARAMETERS) {
-  __shared__ u16 tile[64][34];
+extern "C" __global__ void __launch_bounds__(256) packX(Element *to, OPERAND_PARAMETERS) {
+  __shared__ Element tile[64][HALVES == 2 ? 33 : 34];
   const i32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
   u32 rest = blockIdx.x;
   const i32 v0 = (i32)(rest % CHANNEL_TILES) * 64;
@@ -371,22 +390,27 @@ extern "C" __global__ void __launch_bounds__(256) packX(u16 *to, OPERAND_PARAMET
     const i32 v = v0 + warp + 8 * i;
     tile[warp + 8 * i][lane] = v < V_CHANNELS && p < V_IN_Y * V_IN_X
                                    ? channelOfX(OPERANDS, n, g, v, z, p / V_IN_X, p % V_IN_X)
-                                   : (u16)0;
+                                   : (Element)0;
   }
   __syncthreads();
   const i32 v = v0 + 2 * lane;
 #pragma unroll
   for (i32 i = 0; i < 4; ++i) {
     const i32 row = warp + 8 * i;
-    if (p0 + row < V_IN_Y * V_IN_X && v < V_PITCH)
-      *(u32 *)(to + ((((i64)g * BATCH + n) * V_IN_Z + z) * (V_IN_Y * V_IN_X) + p0 + row) * V_PITCH + v) =
-          (u32)tile[2 * lane][row] | (u32)tile[2 * lane + 1][row] << 16;
+    if (p0 + row >= V_IN_Y * V_IN_X || v >= V_PITCH)
+      continue;
+    Element *const at = to + ((((i64)g * BATCH + n) * V_IN_Z + z) * (V_IN_Y * V_IN_X) + p0 + row) * V_PITCH + v;
+#if HALVES == 2
+    *(uint2 *)at = make_uint2(tile[2 * lane][row], tile[2 * lane + 1][row]);
+#else
+    *(u32 *)at = (u32)tile[2 * lane][row] | (u32)tile[2 * lane + 1][row] << 16;
+#endif
   }
 }
 #endif
 
 // W as [g][o][tap][v].
-extern "C" __global__ void __launch_bounds__(256) packW(u16 *to, OPERAND_PARAMETERS) {
+extern "C" __global__ void __launch_bounds__(256) packW(Element *to, OPERAND_PARAMETERS) {
   const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
   if (i < (i64)GROUPS * OUT_CHANNELS * TAPS * V_PITCH) {
     const i32 v = (i32)(i % V_PITCH), tap = (i32)(i / V_PITCH % TAPS), o = (i32)(i / V_PITCH / TAPS % OUT_CHANNELS),
@@ -398,7 +422,7 @@ extern "C" __global__ void __launch_bounds__(256) packW(u16 *to, OPERAND_PARAMET
       ky = v / (IN_CHANNELS * KERNEL_X) % KERNEL_Y;
     if (WRITES_Z)
       kz = v / (IN_CHANNELS * KERNEL_X * KERNEL_Y);
-    to[i] = v < V_CHANNELS ? elementW(OPERANDS, g, o, v % IN_CHANNELS, kz, ky, kx).bits : (u16)0;
+    to[i] = v < V_CHANNELS ? elementOf(elementW(OPERANDS, g, o, v % IN_CHANNELS, kz, ky, kx)) : (Element)0;
   }
   launchNext();
 }

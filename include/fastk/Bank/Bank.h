@@ -50,6 +50,9 @@ struct WinnerFilter {
   /// Winners of remote banks count though nobody has judged them on `machine`:
   /// for whoever judges them.
   bool takesUnjudged = false;
+  /// Instead of `loosest` for workloads that are convolutions, without products
+  /// or attention beside: WorkloadMatcher::filterFor().
+  std::optional<Precision> convolutions = std::nullopt;
 
   /// Why this winner is passed over for where it was measured; empty when it is
   /// not.

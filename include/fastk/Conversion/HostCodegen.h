@@ -58,6 +58,8 @@ enum class KernelRole {
   /// As the oracle, but of each float result its condition: how far rounding
   /// may move it (fastk-derive-condition).
   Condition,
+  /// The same for kernels of class tf32.
+  ConditionOfTF32,
 };
 
 /// Registers the dialects that host code generation makes ops of.

@@ -42,12 +42,13 @@ makeSampledWorkload(llvm::StringRef core, llvm::StringRef target, uint64_t seed,
                     const catalog::Machine &machine = {});
 
 /// The samples that meet a family's requirements, from number 0 on, each
-/// workload once.
+/// workload once. Where a looser class than `ieee` is accepted they are those
+/// that are served for that.
 class FamilySamples {
 public:
   /// For the host: those of this machine.
   FamilySamples(const families::Family &family, uint64_t seed,
-                mlir::MLIRContext *context);
+                Precision accepts, mlir::MLIRContext *context);
 
   /// An error where many in a row do not meet them: it names the requirement.
   llvm::Expected<SampledWorkload> next();
@@ -55,6 +56,7 @@ public:
 private:
   const families::Family &family;
   uint64_t seed, number = 0;
+  Precision accepts;
   mlir::MLIRContext *context;
   catalog::Machine machine;
   std::set<std::string> keys;
@@ -63,8 +65,9 @@ private:
 /// Of all headers that the compiler wrote for the samples of evidence.
 std::string digestOfHeaders(llvm::ArrayRef<std::string> headers);
 
-/// The command that admits a family.
-std::string admissionCommand(const families::Family &family);
+/// The command that admits a family in a class: "ieee".
+std::string admissionCommand(const families::Family &family,
+                             llvm::StringRef accepts);
 
 /// What has changed since a family was admitted, and the command that admits it
 /// again; empty: it stands. `compiler` is the version of what compiles
@@ -74,14 +77,16 @@ llvm::Expected<std::string> whyExpired(const families::Evidence &evidence,
                                        llvm::StringRef compiler,
                                        mlir::MLIRContext *context);
 
-/// The evidence that admits a family. An error that begins with "not admitted:
-/// " or "expired: " and says why. `compiler`: as above.
+/// The evidence that admits a family in the class `accepts`. An error that
+/// begins with "not admitted: " or "expired: " and says why. `compiler`: as
+/// above.
 llvm::Expected<families::Evidence>
-standingEvidence(const families::Family &family, llvm::StringRef compiler,
-                 mlir::MLIRContext *context);
+standingEvidence(const families::Family &family, Precision accepts,
+                 llvm::StringRef compiler, mlir::MLIRContext *context);
 
 /// The families of a folder whose evidence stands, for one target and no class
-/// looser than `loosest`. `warn` is told, in a line, which were left out and
+/// looser than `loosest`: first in the loosest class in which there is some,
+/// then in stricter ones. `warn` is told, in a line, which were left out and
 /// why. An error where a family cannot be read.
 llvm::Expected<std::vector<AdmittedFamily>>
 admittedFamilies(llvm::StringRef folder, llvm::StringRef target,

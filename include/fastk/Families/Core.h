@@ -51,6 +51,10 @@ struct CoreInstance {
   std::optional<catalog::Machine> host = {};
 };
 
+/// What may be lost of f32, by the error class that is accepted: "ieee",
+/// "tf32", "half".
+void acceptClass(CoreInstance &core, llvm::StringRef precision);
+
 struct Core {
   llvm::StringLiteral name;
   /// The body of a workload, in canonical form, as this core. Nothing: \p why
@@ -74,8 +78,8 @@ std::string listCores();
 std::optional<CoreInstance> findCore(llvm::StringRef core, mlir::Block &pattern,
                                      llvm::StringRef target, std::string &why,
                                      const catalog::Machine &machine = {});
-/// As all cores that it is, those without reuse last. None: \p why says of each
-/// what it is not.
+/// As all cores that it is, a convolution first, those without reuse last.
+/// None: \p why says of each what it is not.
 std::vector<CoreInstance> findCores(mlir::Block &pattern,
                                     llvm::StringRef target, std::string &why,
                                     const catalog::Machine &machine = {});

@@ -36,6 +36,9 @@ struct Evidence {
   /// The CUDA version that the GPU's driver supports: "13.0". Nothing rests on
   /// it.
   std::string driver;
+  /// The error class that instances were asked for: what ACCEPTS_TF32 and
+  /// ACCEPTS_HALF of their headers said.
+  std::string accepts = "ieee";
   /// "cuda:sm_90a", "host"; "NVIDIA H200", or the processor's model.
   std::string target, device;
   /// Of the host: of its vectors, for which headers were written.
@@ -73,11 +76,14 @@ struct Evidence {
   double meanRatio() const;
 };
 
-std::string evidencePath(llvm::StringRef folder);
+/// evidence.json, and for a looser class evidence.tf32.json.
+std::string evidencePath(llvm::StringRef folder,
+                         llvm::StringRef accepts = "ieee");
 
-/// That of the family in `folder`. An error names the file and what is wrong
-/// with it, also where it is of too few workloads.
-llvm::Expected<Evidence> readEvidence(llvm::StringRef folder);
+/// That of the family in `folder` for a class. An error names the file and what
+/// is wrong with it, also where it is of too few workloads.
+llvm::Expected<Evidence> readEvidence(llvm::StringRef folder,
+                                      llvm::StringRef accepts = "ieee");
 
 /// Writes it all, or nothing.
 llvm::Error writeEvidence(llvm::StringRef folder, const Evidence &evidence);

@@ -135,10 +135,11 @@ std::optional<Instance> instantiateNear(const Family &family,
 
 /// Which of the families of a target serve the workload, and why the others do
 /// not: a line for each, or one where the workload has no core that any has.
-/// Empty: the target has no families.
+/// Empty: the target has no families. \p precision: acceptClass().
 std::string explainFamilies(llvm::ArrayRef<Family> families,
                             mlir::Block &pattern, llvm::StringRef target,
-                            const catalog::Machine &machine = {});
+                            const catalog::Machine &machine = {},
+                            llvm::StringRef precision = "ieee");
 
 /// Whether the values of an instance's parameters go together.
 bool isLegal(const Family &family, llvm::StringRef program);

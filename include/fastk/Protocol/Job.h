@@ -217,6 +217,9 @@ struct Job {
   /// the error of a right kernel (docs/validation.md). Without it errors are
   /// judged by rows, with one bound for all of a trial.
   std::optional<Program> condition;
+  /// It is for class tf32: (8 u + 2^-11) times it is the bound, and of `ieee`
+  /// it says nothing.
+  bool conditionOfTF32 = false;
   /// Of mode compare alone: the oracle and the program of conditions as shared
   /// objects, which this machine runs whatever the device is.
   std::optional<Program> hostOracle, hostCondition;

@@ -16,6 +16,8 @@ namespace fastk {
 /// A family whose instances may be used without a judge of their own.
 struct AdmittedFamily {
   families::Family family;
+  /// The class that its instances may be asked for.
+  Precision accepts = Precision::ieee;
   /// The loosest class of the instances that were judged.
   Precision precision = Precision::ieee;
   /// "80 instances are right on NVIDIA H200".
@@ -24,7 +26,8 @@ struct AdmittedFamily {
 
 /// After applyWinners(), whose `summary` it is: gives each workload of static
 /// shape that has no winner the instance that costs least by its family's own
-/// estimate, of the first family that serves it. All \p families are for the
+/// estimate, of the first family that serves it in the class that `matcher`
+/// accepts for it. All \p families are for the
 /// target of \p matcher, the host being \p machine. Each decision is a remark,
 /// and `summary` tells of it. Fails only where a symbol is in the way.
 mlir::LogicalResult applyFamilies(mlir::ModuleOp module,

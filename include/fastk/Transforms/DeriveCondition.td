@@ -62,6 +62,12 @@ def FastkDeriveConditionPass
     }
     ```
   }];
+  let options = [
+    Option<"tf32", "tf32", "bool", /*default=*/"false",
+           "for kernels whose operations may lose what operands of 10 bits "
+           "lose: (8 u + 2^-11) k bounds their errors, and so far an "
+           "intermediate may be off where a step or a slope decides">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",

@@ -18,6 +18,7 @@
 #include "fastk/Transforms/FormWorkloads.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <memory>
 #include <optional>
 
@@ -31,6 +32,9 @@ public:
 
   const BankStack &getBanks() const { return banks; }
   const WinnerFilter &getFilter() const { return filter; }
+  /// The filter for one workload, whose form() was asked for: `loosest` is what
+  /// it may have.
+  WinnerFilter filterFor(llvm::StringRef key) const;
 
   /// The canonical form, kept until forget(). A workload that is erased or
   /// changed otherwise must be forgotten before. Fails, with a diagnostic, as
@@ -70,6 +74,8 @@ private:
   WinnerFilter filter;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<CanonicalForm>> forms;
   llvm::StringMap<BankLookup> lookups;
+  /// Keys of what WinnerFilter::convolutions is for.
+  llvm::StringSet<> convolutions;
   std::optional<std::optional<unsigned>> largest;
 };
 

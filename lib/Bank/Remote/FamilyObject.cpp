@@ -28,11 +28,15 @@ static constexpr ObjectFile kDeviceFiles[] = {
     {"family.json", ObjectFile::Needed},
     {"kernel.cu", ObjectFile::Needed},
     {"plan.json", ObjectFile::Needed},
-    {"evidence.json", ObjectFile::IfThere}};
+    {"evidence.json", ObjectFile::IfThere},
+    {"evidence.tf32.json", ObjectFile::IfThere},
+    {"evidence.half.json", ObjectFile::IfThere}};
 static constexpr ObjectFile kHostFiles[] = {
     {"family.json", ObjectFile::Needed},
     {"kernel.c", ObjectFile::Needed},
-    {"evidence.json", ObjectFile::IfThere}};
+    {"evidence.json", ObjectFile::IfThere},
+    {"evidence.tf32.json", ObjectFile::IfThere},
+    {"evidence.half.json", ObjectFile::IfThere}};
 
 static ArrayRef<ObjectFile> filesOf(const FamilyFolder &family) {
   if (family.target == "host")

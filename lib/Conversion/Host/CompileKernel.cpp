@@ -48,10 +48,11 @@ fastk::createPatternFunction(LoweringOp lowering, StringRef symbol) {
 LogicalResult fastk::legalizePattern(ModuleOp module, KernelRole role,
                                      bool hasComplexLibm) {
   PassManager passes(module.getContext());
-  if (role != KernelRole::Program)
-    passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
-                                           ? createFastkPromoteToF64Pass()
-                                           : createFastkDeriveConditionPass());
+  if (role == KernelRole::Oracle)
+    passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
+  else if (role != KernelRole::Program)
+    passes.addNestedPass<func::FuncOp>(createFastkDeriveConditionPass(
+        {/*tf32=*/role == KernelRole::ConditionOfTF32}));
   passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass(
       {/*isOracle=*/role != KernelRole::Program, hasComplexLibm}));
   return runPasses(passes, module);

@@ -18,9 +18,7 @@ fastk::coresOf(const ProposalContext &context) {
   std::vector<families::CoreInstance> cores =
       families::findCores(workload.getPattern().front(), context.target.target,
                           why, catalog::machineOf(context.target));
-  for (families::CoreInstance &core : cores) {
-    core.acceptsTF32 = context.acceptedPrecision != Precision::ieee;
-    core.acceptsHalf = context.acceptedPrecision == Precision::half;
-  }
+  for (families::CoreInstance &core : cores)
+    families::acceptClass(core, stringifyPrecision(context.acceptedPrecision));
   return cores;
 }

@@ -124,6 +124,11 @@ ErrorRule fastk::worker::errorRuleOf(const Job &job, size_t output,
   if (d.coherent)
     rule.ieee *= std::max(3.0, u.rootK / 2);
   rule.operands = contract::tf32Operands;
+  // Such conditions are for this bound alone.
+  if (job.conditionOfTF32) {
+    rule.ieee += rule.operands;
+    rule.operands = 0;
+  }
   rule.half = contract::half;
   // f16 counts down to its last subnormal place, of which half is the rounding;
   // f32, bf16 and f64 may flush to zero what is below their normal numbers.

@@ -123,7 +123,7 @@ bool Validation::run(std::vector<ErrorContext> &normalDifficulty) {
   uint64_t seed = secretSeed();
   verdict.audit.seed = seed;
   Trials trials = drawTrials(job, seed);
-  verdict.precision = Precision::IEEE;
+  verdict.precision = job.conditionOfTF32 ? Precision::TF32 : Precision::IEEE;
   bool judged = false;
   size_t needed = trials.required;
   for (size_t number = 0; number < trials.cases.size(); ++number) {

@@ -31,7 +31,7 @@ class Settings:
 
     Attributes:
       target: "host", or "cuda:sm_90a".
-      precision: the loosest error class: what torch's own flags allow.
+      precision: the loosest error classes: what torch's own flags allow.
       deterministic: whether results must be the same bits each time.
       banks: folders; empty: fastk-opt's default.
     """
@@ -50,12 +50,19 @@ class Settings:
 
 
 def allowed_precision(device):
-    """The class that torch's flags allow for every op on a device."""
+    """The classes that torch's flags allow on a device, as --precision has them. A
+    convolution of one pixel is a product to fastk: so where torch allows TF32 in products
+    alone, nothing has it."""
     if device.type != "cuda":
         return "ieee"
-    flags = torch.backends.cuda.matmul, torch.backends.cudnn.conv
     # The older flags (allow_tf32) set these, and raise where both kinds are in use.
-    return "tf32" if all(each.fp32_precision == "tf32" for each in flags) else "ieee"
+    products, convolutions = (
+        each.fp32_precision == "tf32"
+        for each in (torch.backends.cuda.matmul, torch.backends.cudnn.conv)
+    )
+    if not convolutions:
+        return "ieee"
+    return "tf32" if products else "ieee,convolution=tf32"
 
 
 def target_of(device):

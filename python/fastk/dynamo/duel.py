@@ -159,7 +159,7 @@ def differs(got, wanted, precision="ieee"):
                 f"{tuple(theirs.shape)} of {theirs.dtype}"
             )
         limit = TOLERANCE.get(theirs.dtype, 0)
-        if precision == "tf32" and theirs.dtype == torch.float32:
+        if "tf32" in precision and theirs.dtype == torch.float32:
             limit = TF32
         wide = torch.complex128 if theirs.is_complex() else torch.float64
         ours, theirs = ours.to(wide), theirs.to(wide)

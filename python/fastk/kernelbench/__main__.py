@@ -61,6 +61,10 @@ def parser():
     add("--target", default="host", help="as of fastk-opt (default: host)")
     add("--bank", action="append", default=[], metavar="DIR",
         help="as of fastk-opt; repeatable")  # fmt: skip
+    add("--precision", metavar="CLASS",
+        help="as of fastk-opt; torch's own flags are ieee,convolution=tf32")  # fmt: skip
+    add("--winners-from", metavar="FROM",
+        help="as of fastk-opt: family takes unproved instances of families")  # fmt: skip
     add("--steps", default=",".join(rows.STEPS), metavar="LIST",
         help="which steps, of import,compile,measure (default: all)")  # fmt: skip
     add("--timeout", type=float, default=300, metavar="SECONDS",
@@ -126,7 +130,7 @@ def _run(options, kept, chosen, steps, fastk_opt):
     print(f"{len(chosen)} problems: {', '.join(steps)}", file=sys.stderr)
     done = runner.Runner(kept, options.output, fastk_opt and os.path.abspath(fastk_opt),
                          options.target, options.bank, options.timeout, options.budget,
-                         _commit())  # fmt: skip
+                         _commit(), _winners_from(options), options.precision)  # fmt: skip
     again = {"failed": ("fail", "crash", "timeout", "wrong")}.get(options.again, ())
     if options.again == "all":
         again = ("ok", "fail", "crash", "timeout", "wrong", "open")
@@ -148,6 +152,16 @@ def _run(options, kept, chosen, steps, fastk_opt):
     return 2 if bad else 0
 
 
+def _winners_from(options):
+    return [f"--winners-from={options.winners_from}"] if options.winners_from else []
+
+
+def _choices(options):
+    """What else fastk-opt is told."""
+    precision = [f"--precision={options.precision}"] if options.precision else []
+    return precision + _winners_from(options)
+
+
 def _made_by(options, fastk_opt):
     """{step: what its results depend on, besides the problem}"""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -160,7 +174,8 @@ def _made_by(options, fastk_opt):
                                    for name in ("measure.py", "peer.py"))),  # fmt: skip
     }
     if fastk_opt:
-        made["compile"] = f"{runner.digest(fastk_opt, *options.bank)} {options.target}"
+        words = [runner.digest(fastk_opt, *options.bank), options.target, *_choices(options)]
+        made["compile"] = " ".join(words)
     return made
 
 
@@ -207,6 +222,7 @@ def _command(options):
     words += [f"--only '{glob}'" for glob in options.only or []]
     words.append(f"--target {options.target}")
     words += [f"--bank {os.path.basename(bank.rstrip('/'))}" for bank in options.bank]
+    words += [choice.replace("=", " ", 1) for choice in _choices(options)]
     words.append(f"--steps {options.steps}")
     return " ".join(words)
 

@@ -30,6 +30,8 @@ from . import machine, peer, problems
 #: the last: what is further off, though no further than that, is open, for there
 #: f32 itself does not tell what the model computes.
 LIMIT, MOST_LIMIT = 1e-4, 1e-2
+#: Where TF32 was accepted: an operand of 10 bits is off by 2^-11, two are by 2^-10.
+TF32_LIMIT = 2.0**-10
 HARNESS = 1e-4
 #: Elements that are compared at a time: all at once need several times the memory.
 PIECE = 1 << 26
@@ -39,9 +41,10 @@ WARM_UP, LEAST, MOST, SECONDS = 3, 10, 100, 3.0
 FLUSHED = {"cuda": 512 << 20, "cpu": 64 << 20}
 
 
-def measure(problem, folder, turn=lambda turn: None):
+def measure(problem, folder, turn=lambda turn: None, accepts="ieee"):
     """Compares and times FOLDER/model.so; returns the fields of a row.
 
+    `accepts` is the --precision that it was compiled with.
     `turn` is called before what needs the device, as turns.Asker.
     """
     import torch
@@ -77,7 +80,7 @@ def measure(problem, folder, turn=lambda turn: None):
                if each["role"] == "output"]  # fmt: skip
         want = _leaves(module(*inputs))
         exact, short_of_memory = _exact(module, state, inputs)
-        said = _errors(got, want, exact)
+        said = _errors(got, want, exact, TF32_LIMIT if "tf32" in accepts else LIMIT)
         del got, want, exact
         _settle(device)
         contenders = {"fastk": lambda: library(*arguments)}
@@ -147,7 +150,7 @@ def _exact(module, state, inputs):
         return None, False
 
 
-def _errors(got, want, exact):
+def _errors(got, want, exact, limit):
     import torch
 
     if len(got) != len(want):
@@ -166,7 +169,7 @@ def _errors(got, want, exact):
     said = {"error": error, "eager_error": eager, "harness": bool(harness),
             "exact": exact is not None}  # fmt: skip
     # NaN where torch has none is no small error.
-    if not error <= max(LIMIT, min(2 * eager, MOST_LIMIT)):
+    if not error <= max(limit, min(2 * eager, MOST_LIMIT)):
         said["status"] = "open" if error <= 2 * eager else "wrong"
         said["reason"] = f"off by {error:.3g} from f64, eager's f32 by {eager:.3g}"
     return said

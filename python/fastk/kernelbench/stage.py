@@ -104,7 +104,8 @@ def _measure_in_child(request, answer, result):
     try:
         turn = turns.Asker(answer, 0)
         problem = _problem(request["problem"])
-        said = _said(lambda: measure.measure(problem, request["folder"], turn))
+        said = _said(lambda: measure.measure(
+            problem, request["folder"], turn, request["accepts"]))  # fmt: skip
         result.write(json.dumps(said).encode())
         result.flush()
         code = 0

@@ -172,10 +172,11 @@ def test_what_it_became_is_kept(fake):
 
 
 FLAGS = [
-    ("pass", "ieee"),
+    ("pass", "ieee,convolution=tf32"),
     ("torch.backends.cuda.matmul.allow_tf32 = True", "tf32"),
     ("torch.set_float32_matmul_precision('high')", "tf32"),
-    ("torch.backends.cudnn.allow_tf32 = True", "ieee"),
+    ("torch.backends.cudnn.allow_tf32 = True", "ieee,convolution=tf32"),
+    ("torch.backends.cudnn.allow_tf32 = False", "ieee"),
     ("torch.set_float32_matmul_precision('high');torch.backends.cudnn.allow_tf32 = False",
      "ieee"),
     ("torch.backends.fp32_precision = 'tf32'", "tf32"),
