@@ -48,7 +48,8 @@ TEST_F(CompileKernelTest, ARoleThatThereIsNotIsRefusedWithTheOthers) {
   auto module = lowering();
   EXPECT_TRUE(
       failed(compileKernelLibrary(*module, "judge", path("out.so"), "host")));
-  EXPECT_THAT(said, HasSubstr("takes program, oracle, condition, cubin or "
+  EXPECT_THAT(said, HasSubstr("takes program, oracle, condition, "
+                              "condition-tf32, cubin or "
                               "kernels, not 'judge'"));
   EXPECT_FALSE(llvm::sys::fs::exists(path("out.so")));
 }

@@ -38,7 +38,7 @@ TEST_F(ExpiredEvidenceTest, WhatStandsIsToldInALine) {
   auto told = [&](llvm::StringRef compiler) {
     return describeAdmission(
         standingEvidence(llvm::cantFail(families::readFamily(options.folder)),
-                         compiler, &session.getContext()));
+                         Precision::ieee, compiler, &session.getContext()));
   };
   EXPECT_EQ(told("13.0"), "admitted: 80 instances, NVRTC 13.0, NVIDIA H200");
   EXPECT_THAT(told("12.9"), HasSubstr("expired: it was admitted with NVRTC"));
