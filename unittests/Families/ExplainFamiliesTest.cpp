@@ -38,6 +38,34 @@ TEST(ExplainFamiliesTest, EachFamilyOfTheTargetSaysWhetherItServes) {
             "family large does not serve it: it is made so (K > 32)\n");
 }
 
+TEST(ExplainFamiliesTest, TheClassThatIsAcceptedIsAsked) {
+  Family family = makeFamily("rounding", "ACCEPTS_TF32 && !ACCEPTS_HALF");
+  MatchedText matched((ContractionText()));
+  auto said = [&](llvm::StringRef precision) {
+    return explainFamilies({family}, matched.form->getPattern().front(),
+                           "cuda:sm_90a", {}, precision);
+  };
+  EXPECT_THAT(said("ieee"), StartsWith("family rounding does not serve it"));
+  EXPECT_THAT(said("tf32"), StartsWith("family rounding serves it"));
+  EXPECT_THAT(said("half"), StartsWith("family rounding does not serve it"));
+}
+
+/// Both, as its windows overlap no zeros.
+TEST(ExplainFamiliesTest, WhatIsAConvolutionTooIsThatFirst) {
+  MatchedText matched(R"(
+    func.func @f(%x: tensor<2x16x9x9xf16>, %w: tensor<32x16x3x3xf16>, %o: tensor<2x32x7x7xf16>) -> tensor<2x32x7x7xf16> {
+      %r = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<2x16x9x9xf16>, tensor<32x16x3x3xf16>)
+        outs(%o : tensor<2x32x7x7xf16>) -> tensor<2x32x7x7xf16>
+      return %r : tensor<2x32x7x7xf16>
+    })");
+  std::string why;
+  std::vector<CoreInstance> cores =
+      findCores(matched.form->getPattern().front(), "cuda:sm_90a", why);
+  ASSERT_EQ(cores.size(), 2u) << why;
+  EXPECT_EQ(cores[0].core, "convolution");
+  EXPECT_EQ(cores[1].core, "contraction");
+}
+
 TEST(ExplainFamiliesTest, WhatIsNoPartOfAProgramIsTold) {
   Family host = makeFamily("here", "1");
   host.target = "host";
