@@ -130,7 +130,7 @@ def _run(options, kept, chosen, steps, fastk_opt):
     print(f"{len(chosen)} problems: {', '.join(steps)}", file=sys.stderr)
     done = runner.Runner(kept, options.output, fastk_opt and os.path.abspath(fastk_opt),
                          options.target, options.bank, options.timeout, options.budget,
-                         _commit(), _winners_from(options), options.precision)  # fmt: skip
+                         _commit(), _choices(options))  # fmt: skip
     again = {"failed": ("fail", "crash", "timeout", "wrong")}.get(options.again, ())
     if options.again == "all":
         again = ("ok", "fail", "crash", "timeout", "wrong", "open")
@@ -152,14 +152,10 @@ def _run(options, kept, chosen, steps, fastk_opt):
     return 2 if bad else 0
 
 
-def _winners_from(options):
-    return [f"--winners-from={options.winners_from}"] if options.winners_from else []
-
-
 def _choices(options):
-    """What else fastk-opt is told."""
-    precision = [f"--precision={options.precision}"] if options.precision else []
-    return precision + _winners_from(options)
+    """What else fastk-opt is told: {option: value}."""
+    named = {"precision": options.precision, "winners-from": options.winners_from}
+    return {name: value for name, value in named.items() if value}
 
 
 def _made_by(options, fastk_opt):
@@ -174,7 +170,8 @@ def _made_by(options, fastk_opt):
                                    for name in ("measure.py", "peer.py"))),  # fmt: skip
     }
     if fastk_opt:
-        words = [runner.digest(fastk_opt, *options.bank), options.target, *_choices(options)]
+        words = [runner.digest(fastk_opt, *options.bank), options.target]
+        words += [f"--{name}={value}" for name, value in _choices(options).items()]
         made["compile"] = " ".join(words)
     return made
 
@@ -222,7 +219,7 @@ def _command(options):
     words += [f"--only '{glob}'" for glob in options.only or []]
     words.append(f"--target {options.target}")
     words += [f"--bank {os.path.basename(bank.rstrip('/'))}" for bank in options.bank]
-    words += [choice.replace("=", " ", 1) for choice in _choices(options)]
+    words += [f"--{name} {value}" for name, value in _choices(options).items()]
     words.append(f"--steps {options.steps}")
     return " ".join(words)
 

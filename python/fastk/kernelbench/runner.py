@@ -37,16 +37,15 @@ class Runner:
       limit: seconds of one step.
       budget: seconds of a run, or None: what is not done then is left to the next.
       commit: fastk's own, or None; each row names it.
-      choices: more options of fastk-opt.
-      precision: its --precision, or None.
+      choices: {option: value}, more of fastk-opt.
     """
 
     def __init__(self, rows, folder, fastk_opt, target, banks=(), limit=300.0,
-                 budget=None, commit=None, choices=(), precision=None):  # fmt: skip
+                 budget=None, commit=None, choices=None):  # fmt: skip
         self.rows, self.folder, self.limit = rows, folder, limit
         self.budget, self.commit = budget, commit
         self.fastk_opt, self.target, self.banks = fastk_opt, target, list(banks)
-        self.choices, self.precision = list(choices), precision
+        self.choices = choices or {}
         self.running, self.lock, self.stopped = set(), threading.Lock(), False
         self.turns, self.jobs, self.to_be_alone = turns.Turns(), 1, []
         self.measurers = []
@@ -196,8 +195,8 @@ class Runner:
         """model.mlir to model.so."""
         command = [self.fastk_opt, "model.mlir", f"--target={self.target}"]
         command += [f"--bank={os.path.abspath(bank)}" for bank in self.banks]
-        command += [f"--precision={self.precision}"] if self.precision else []
-        command += [*self.choices, "--emit=so", "-o", "model.so"]
+        command += [f"--{name}={value}" for name, value in self.choices.items()]
+        command += ["--emit=so", "-o", "model.so"]
         code, _, err, used = self._call(command, cwd=folder)
         if code is None:
             return self._timeout()
@@ -206,8 +205,8 @@ class Runner:
         if code:
             return {"status": "fail", "reason": shorten(err)}
         said = {"status": "ok", **used}
-        if self.precision:
-            said["precision"] = self.precision
+        if "precision" in self.choices:
+            said["precision"] = self.choices["precision"]
         found = re.search(r"(\d+) workloads?: (\d+) hits?", err)
         if found:
             said |= {"workloads": int(found[1]), "hits": int(found[2])}
