@@ -8,37 +8,16 @@
 #include "CutWorkload.h"
 #include "fastk/Transforms/FormWorkloads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace fastk;
 
-/// Points of the iteration space of a reduction; 0 for anything else.
-static int64_t reductionSize(Operation *op) {
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (!linalgOp || linalgOp.getNumReductionLoops() == 0)
-    return 0;
-  int64_t size = 1;
-  for (int64_t range : linalgOp.getStaticLoopRanges()) {
-    if (ShapedType::isDynamic(range))
-      return 0;
-    size *= range;
-  }
-  return size;
-}
-
-static int64_t largestReduction(WorkloadOp workload) {
-  int64_t largest = 0;
-  workload.getBody().walk(
-      [&](Operation *op) { largest = std::max(largest, reductionSize(op)); });
-  return largest;
-}
-
 namespace {
-/// Answers for splitWorkloads: of the regions of one op, those of the heaviest
-/// are as if they had a winner, and no whole workload has.
+/// Answers for splitWorkloads: of the regions that are smaller than a workload,
+/// those of its heaviest op are as if they had a winner, and no whole workload
+/// has.
 class HeaviestOp : public WinnerQuery {
 public:
   explicit HeaviestOp(ModuleOp module) {

@@ -25,7 +25,8 @@ struct CutWorkload {
 
 /// Cuts a copy of `workload`: its heaviest op, that with the largest iteration
 /// space among its reductions, is a workload of its own, and what is left of it
-/// is formed as `fusion` says. A workload that is one op already cannot be cut.
+/// is formed as `fusion` says. A convolution before a pooling keeps what is
+/// elementwise around it. A workload that is one op already cannot be cut.
 CutWorkload cutWorkload(WorkloadOp workload, Fusion fusion);
 
 } // namespace fastk

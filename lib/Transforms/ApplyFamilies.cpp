@@ -10,6 +10,9 @@
 #include "fastk/Bank/Winner.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Families/EvaluatedPlan.h"
+#include "fastk/Transforms/FormWorkloads.h"
+#include "mlir/IR/Diagnostics.h"
+#include <limits>
 
 using namespace mlir;
 using namespace fastk;
@@ -85,11 +88,77 @@ lowerByFirst(ArrayRef<AdmittedFamily> families, Precision loosest,
   return {nullptr, nullptr};
 }
 
+namespace {
+/// What families serve as if it had a winner, where it has none.
+class FamilyQuery : public WinnerQuery {
+public:
+  FamilyQuery(WorkloadMatcher &winners, ArrayRef<AdmittedFamily> families,
+              const catalog::Machine &machine)
+      : winners(winners), families(families), machine(machine) {}
+
+  uint64_t mostReductions() override {
+    return std::numeric_limits<uint64_t>::max();
+  }
+  bool hasWinner(WorkloadOp workload) override {
+    // Less than the heaviest op is no reason to cut: what is left would be as
+    // slow, and there would be more of it to read and to write.
+    if (auto whole = workload->getParentOfType<WorkloadOp>())
+      if (int64_t largest = largestReduction(workload);
+          largest == 0 || largest < largestReduction(whole))
+        return false;
+    return winners.hasWinner(workload) || isServed(workload);
+  }
+  void forget(WorkloadOp workload) override { winners.forget(workload); }
+  StringRef nameOfRegions() const override { return "region-of-family"; }
+
+private:
+  bool isServed(WorkloadOp workload);
+
+  WorkloadMatcher &winners;
+  ArrayRef<AdmittedFamily> families;
+  const catalog::Machine &machine;
+};
+} // namespace
+
+/// The lowering of a workload in the form that its key is of.
+static std::pair<const AdmittedFamily *, OwningOpRef<ModuleOp>>
+lowerByFirst(ArrayRef<AdmittedFamily> families, CanonicalForm &form,
+             WorkloadMatcher &matcher, const catalog::Machine &machine) {
+  StringRef target = matcher.getFilter().target;
+  std::string why;
+  std::vector<families::CoreInstance> cores =
+      families::findCores(form.getPattern().front(), target, why, machine);
+  return lowerByFirst(families, matcher.filterFor(form.key).loosest, cores,
+                      form.getLowering(), target);
+}
+
+bool FamilyQuery::isServed(WorkloadOp workload) {
+  if (!workload.hasStaticShape())
+    return false;
+  // A region that was only considered is no reason to complain.
+  ScopedDiagnosticHandler quiet(workload.getContext(),
+                                [](Diagnostic &) { return success(); });
+  FailureOr<CanonicalForm *> form = winners.form(workload);
+  return succeeded(form) &&
+         lowerByFirst(families, **form, winners, machine).second;
+}
+
+LogicalResult fastk::cutForFamilies(ModuleOp module, Fusion fusion,
+                                    WorkloadMatcher &matcher,
+                                    ArrayRef<AdmittedFamily> families,
+                                    const catalog::Machine &machine) {
+  // A single op is no region to ask for: without its pad a convolution is a
+  // product of an operand that is as often as large as the window.
+  FamilyQuery query(matcher, families, machine);
+  return matcher.withRemoteWinners(module, [&] {
+    return splitWorkloads(module, fusion, query, /*smallest=*/Fusion::Greedy);
+  });
+}
+
 LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
                                    ArrayRef<AdmittedFamily> families,
                                    const catalog::Machine &machine,
                                    ApplySummary &summary) {
-  StringRef target = matcher.getFilter().target;
   SymbolTable symbols(module);
   SmallVector<WorkloadOp> workloads;
   module.walk([&](WorkloadOp workload) { workloads.push_back(workload); });
@@ -104,12 +173,7 @@ LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
     FailureOr<CanonicalForm *> form = matcher.form(workload);
     if (failed(form))
       return failure();
-    std::string why;
-    std::vector<families::CoreInstance> cores = families::findCores(
-        (*form)->getPattern().front(), target, why, machine);
-    auto [admitted, lowered] =
-        lowerByFirst(families, matcher.filterFor((*form)->key).loosest, cores,
-                     (*form)->getLowering(), target);
+    auto [admitted, lowered] = lowerByFirst(families, **form, matcher, machine);
     if (!lowered)
       continue;
     told.kind = WorkloadOutcome::Instance;

@@ -36,6 +36,9 @@ struct FusionMode {
 static constexpr FusionMode kModes[] = {
     {Fusion::Whole, form::fuseWhole, true, true},
     {Fusion::Greedy, form::fuseGreedy, true, false},
+    // Only regions of winners are formed so, and only where those before have
+    // none: few programs are of a convolution and its pooling.
+    {Fusion::Greedy, form::fuseGreedyApart, true, false},
     {Fusion::Op, form::fuseOp, false, false}};
 
 /// The place in kModes.
@@ -86,6 +89,13 @@ static bool isTooLargeAsOne(const form::BlockGraph &graph,
   return reductions > mostReductions;
 }
 
+/// Without one the regions are those of fusion=greedy, which were asked for.
+static bool hasPooling(const form::BlockGraph &graph) {
+  return llvm::any_of(graph.nodes, [](const form::Node &node) {
+    return node.role == form::Role::Compute && node.kind == form::Kind::Pooling;
+  });
+}
+
 /// Makes workloads of those regions of `mode` that have a winner. `known` is a
 /// region that is known to have none.
 static unsigned takeWinners(Block &block, const FusionMode &mode,
@@ -94,6 +104,8 @@ static unsigned takeWinners(Block &block, const FusionMode &mode,
   form::BlockGraph graph = mode.graphOf(block);
   uint64_t mostReductions = winners.mostReductions();
   if (mode.fuse == form::fuseWhole && isTooLargeAsOne(graph, mostReductions))
+    return 0;
+  if (mode.fuse == form::fuseGreedyApart && !hasPooling(graph))
     return 0;
   mode.fuse(graph);
   auto isLive = [](const form::Group &group) { return !group.members.empty(); };
@@ -105,7 +117,8 @@ static unsigned takeWinners(Block &block, const FusionMode &mode,
       winners.forget(workload);
       return false;
     }
-    remark::analysis(workload.getLoc(), about(function, "region-of-winner"))
+    remark::analysis(workload.getLoc(),
+                     about(function, winners.nameOfRegions()))
         << remark::metric("workload", workload.getName())
         << remark::metric("fusion", Choices<Fusion>::name(mode.fusion));
     return true;
@@ -149,8 +162,10 @@ static void formFunction(FunctionOpInterface function, size_t mode,
       << remark::metric("outside", outside);
 }
 
+/// `smaller` are the modes whose regions are asked for, and `mode` is that of
+/// what is left.
 static void splitFunction(FunctionOpInterface function, size_t mode,
-                          WinnerQuery &winners) {
+                          ArrayRef<FusionMode> smaller, WinnerQuery &winners) {
   SmallVector<WorkloadOp> workloads;
   function->walk([&](WorkloadOp workload) { workloads.push_back(workload); });
   IRRewriter rewriter(function->getContext());
@@ -159,14 +174,14 @@ static void splitFunction(FunctionOpInterface function, size_t mode,
     if (winners.hasWinner(workload))
       continue;
     unsigned taken = 0;
-    for (const FusionMode &smaller : ArrayRef(kModes).drop_front(mode + 1))
-      taken += takeWinners(*workload.getBodyBlock(), smaller, function, winners,
+    for (const FusionMode &each : smaller)
+      taken += takeWinners(*workload.getBodyBlock(), each, function, winners,
                            /*known=*/workload);
     if (taken == 0)
       continue;
     remark::analysis(workload.getLoc(), about(function, "split"))
         << remark::metric("workload", workload.getName())
-        << remark::metric("winners", taken)
+        << remark::metric("regions", taken)
         << remark::reason("no winner for the whole of it");
     split.insert(workload->getBlock());
     winners.forget(workload);
@@ -177,6 +192,17 @@ static void splitFunction(FunctionOpInterface function, size_t mode,
     kModes[mode].fuse(rest);
     form::materialize(rest);
   }
+}
+
+int64_t fastk::largestReduction(WorkloadOp workload) {
+  if (!workload.hasStaticShape())
+    return 0;
+  int64_t largest = 0;
+  workload.getBody().walk([&](Operation *op) {
+    if (form::isReduction(op))
+      largest = std::max(largest, form::iterationCount(op));
+  });
+  return largest;
 }
 
 LogicalResult fastk::formWorkloads(ModuleOp module, Fusion fusion,
@@ -193,9 +219,12 @@ LogicalResult fastk::formWorkloads(ModuleOp module, Fusion fusion,
 }
 
 LogicalResult fastk::splitWorkloads(ModuleOp module, Fusion fusion,
-                                    WinnerQuery &winners) {
+                                    WinnerQuery &winners, Fusion smallest) {
+  size_t mode = indexOf(fusion);
+  auto smaller = ArrayRef(kModes).drop_front(mode + 1).take_while(
+      [&](const FusionMode &each) { return each.fusion >= smallest; });
   for (auto function : module.getOps<FunctionOpInterface>())
     if (!function.isExternal())
-      splitFunction(function, indexOf(fusion), winners);
+      splitFunction(function, mode, smaller, winners);
   return success();
 }

@@ -106,7 +106,8 @@ void fastk::form::fuseWhole(BlockGraph &graph) {
 namespace {
 class Greedy {
 public:
-  explicit Greedy(BlockGraph &graph) : graph(graph) {}
+  Greedy(BlockGraph &graph, bool joinsPoolings)
+      : graph(graph), joinsPoolings(joinsPoolings) {}
 
   void run() {
     for (unsigned index = 0; index < graph.nodes.size(); ++index)
@@ -171,7 +172,8 @@ private:
   /// A pooling joins the convolution whose result only it reads.
   void placePooling(unsigned node) {
     for (const Candidate &candidate : candidates(node)) {
-      if (!groupOf(candidate).hasConvolution || groupOf(candidate).hasPooling)
+      if (!joinsPoolings || !groupOf(candidate).hasConvolution ||
+          groupOf(candidate).hasPooling)
         continue;
       bool onlyReader = graph.forEachConsumer(
           candidate.producer.node,
@@ -390,12 +392,21 @@ private:
   }
 
   BlockGraph &graph;
+  bool joinsPoolings;
 };
 } // namespace
 
-void fastk::form::fuseGreedy(BlockGraph &graph) {
+static void runGreedy(BlockGraph &graph, bool joinsPoolings) {
   // A thread of a GPU has registers for so many in vectors of four, and a
   // launch room for their addresses.
   graph.mostOperands = 64;
-  Greedy(graph).run();
+  Greedy(graph, joinsPoolings).run();
+}
+
+void fastk::form::fuseGreedy(BlockGraph &graph) {
+  runGreedy(graph, /*joinsPoolings=*/true);
+}
+
+void fastk::form::fuseGreedyApart(BlockGraph &graph) {
+  runGreedy(graph, /*joinsPoolings=*/false);
 }

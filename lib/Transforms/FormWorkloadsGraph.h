@@ -181,6 +181,8 @@ int64_t iterationCount(mlir::Operation *op);
 /// The fusion rules. Each puts every compute op of the graph into a group.
 void fuseOp(BlockGraph &graph);
 void fuseGreedy(BlockGraph &graph);
+/// As fuseGreedy(), but no pooling is part of a convolution's group.
+void fuseGreedyApart(BlockGraph &graph);
 void fuseWhole(BlockGraph &graph);
 
 /// Replaces each live group by a `fastk.workload` and puts the block into an

@@ -25,7 +25,7 @@
 // SMALL: %[[M1:.*]] = fastk.call @w_[[KEY]](
 // SMALL: fastk.workload {{.*}}(%[[M1]]
 // SMALL-NOT: fastk.call
-// SPLIT: split {{.*}}no winner for the whole of it{{.*}}winners=1
+// SPLIT: split {{.*}}no winner for the whole of it{{.*}}regions=1
 // SPLIT: region-of-winner {{.*}}fusion=op
 
 // The same in the driver, which leaves the rest as it came.

@@ -366,22 +366,31 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   if (options.search.scope != SearchScope::None)
     if (int status = search(options, *module, session, metrics, log->get()))
       return status;
+  WorkloadMatcher &matcher = session.getMatcher();
+  UsableFamilies families;
+  if (options.fromFamilies) {
+    if (llvm::Error error =
+            usableFamilies(matcher.getFilter(), executable).moveInto(families))
+      return fail(std::move(error));
+    if (failed(cutForFamilies(*module, options.search.fusion, matcher,
+                              families.admitted, families.machine)))
+      return kExitWrong;
+  }
   FailureOr<ApplySummary> summary = session.apply(*module);
   if (failed(summary))
     return kExitWrong;
   if (options.pushes)
     push(*summary, session, log->get());
-  if (options.fromFamilies)
-    if (llvm::Error error =
-            useFamilies(*module, session.getMatcher(), executable, *summary))
-      return fail(std::move(error));
+  if (options.fromFamilies &&
+      failed(applyFamilies(*module, matcher, families.admitted,
+                           families.machine, *summary)))
+    return kExitWrong;
   if (options.explainMiss) {
-    llvm::StringMap<std::string> families;
+    llvm::StringMap<std::string> said;
     if (llvm::Error error =
-            askFamilies(*module, session.getMatcher(), executable)
-                .moveInto(families))
+            askFamilies(*module, matcher, executable).moveInto(said))
       return fail(std::move(error));
-    explainMisses(*summary, session.getMatcher(), families, &context);
+    explainMisses(*summary, matcher, said, &context);
   }
   showMetrics(options, *summary, metrics);
   if (!options.listWorkloads.empty())

@@ -8,10 +8,8 @@
 #include "Families.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Driver/FamilySamples.h"
-#include "fastk/Driver/ToldError.h"
 #include "fastk/Support/ShippedFolder.h"
 #include "fastk/Target/TargetDescription.h"
-#include "fastk/Transforms/ApplyFamilies.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -48,8 +46,8 @@ fastk::askFamilies(ModuleOp applied, WorkloadMatcher &matcher,
   return said;
 }
 
-llvm::Error fastk::useFamilies(ModuleOp module, WorkloadMatcher &matcher,
-                               StringRef executable, ApplySummary &summary) {
+llvm::Expected<UsableFamilies> fastk::usableFamilies(const WinnerFilter &filter,
+                                                     StringRef executable) {
   auto warn = [](const std::string &line) {
     llvm::WithColor::warning(llvm::errs(), "fastk-opt") << line << "\n";
   };
@@ -58,7 +56,6 @@ llvm::Error fastk::useFamilies(ModuleOp module, WorkloadMatcher &matcher,
     return llvm::createStringError(
         "--winners-from=family: no folder 'families' was found beside the "
         "program: install fastk whole");
-  const WinnerFilter &filter = matcher.getFilter();
   // A context of its own: remarks on the samples of evidence are not the
   // model's.
   mlir::DialectRegistry registry;
@@ -75,8 +72,5 @@ llvm::Error fastk::useFamilies(ModuleOp module, WorkloadMatcher &matcher,
   if (admitted->empty())
     warn("--winners-from=family: no family is admitted for " + filter.target +
          "; 'fastk-bank families' lists them");
-  if (failed(applyFamilies(module, matcher, *admitted, machineOf(filter.target),
-                           summary)))
-    return toldError();
-  return llvm::Error::success();
+  return UsableFamilies{std::move(*admitted), machineOf(filter.target)};
 }

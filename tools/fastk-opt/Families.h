@@ -8,7 +8,7 @@
 #ifndef FASTK_TOOLS_FASTK_OPT_FAMILIES_H
 #define FASTK_TOOLS_FASTK_OPT_FAMILIES_H
 
-#include "fastk/Transforms/ApplyWinners.h"
+#include "fastk/Transforms/ApplyFamilies.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
@@ -20,10 +20,17 @@ llvm::Expected<llvm::StringMap<std::string>>
 askFamilies(mlir::ModuleOp applied, WorkloadMatcher &matcher,
             llvm::StringRef executable);
 
-/// Gives workloads without a winner instances of those shipped families that
-/// are admitted. Which are not, and why, are warnings.
-llvm::Error useFamilies(mlir::ModuleOp module, WorkloadMatcher &matcher,
-                        llvm::StringRef executable, ApplySummary &summary);
+/// What workloads without a winner may get.
+struct UsableFamilies {
+  std::vector<AdmittedFamily> admitted;
+  /// This machine where the target is the host.
+  catalog::Machine machine;
+};
+
+/// Those shipped families that are admitted for the target of \p filter. Which
+/// are not, and why, are warnings.
+llvm::Expected<UsableFamilies> usableFamilies(const WinnerFilter &filter,
+                                              llvm::StringRef executable);
 
 } // namespace fastk
 

@@ -24,6 +24,15 @@ struct AdmittedFamily {
   std::string evidence;
 };
 
+/// Before applyWinners(): cuts each workload of static shape that has no winner
+/// and that none of \p families serves, where they or a winner serve a smaller
+/// region with its heaviest op; what is left of it is formed anew as \p fusion
+/// says. So a convolution is no slower for the pooling behind it.
+mlir::LogicalResult cutForFamilies(mlir::ModuleOp module, Fusion fusion,
+                                   WorkloadMatcher &matcher,
+                                   llvm::ArrayRef<AdmittedFamily> families,
+                                   const catalog::Machine &machine);
+
 /// After applyWinners(), whose `summary` it is: gives each workload of static
 /// shape that has no winner the instance that costs least by its family's own
 /// estimate, of the first family that serves it in the class that `matcher`

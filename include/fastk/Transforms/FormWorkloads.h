@@ -34,6 +34,8 @@ public:
   virtual bool hasWinner(WorkloadOp workload) = 0;
   /// The workload is about to be erased: what is kept of it must go.
   virtual void forget(WorkloadOp workload) = 0;
+  /// What remarks call a region that is taken.
+  virtual llvm::StringRef nameOfRegions() const { return "region-of-winner"; }
 };
 
 /// Forms the workloads of every function as `fusion` says. With `winners`,
@@ -43,9 +45,15 @@ mlir::LogicalResult formWorkloads(mlir::ModuleOp module, Fusion fusion,
                                   WinnerQuery *winners);
 
 /// Splits workloads without a winner in which smaller regions have one: the
-/// largest first. What is left of them is formed anew as `fusion` says.
+/// largest first, down to those of `smallest`. What is left of them is formed
+/// anew as `fusion` says.
 mlir::LogicalResult splitWorkloads(mlir::ModuleOp module, Fusion fusion,
-                                   WinnerQuery &winners);
+                                   WinnerQuery &winners,
+                                   Fusion smallest = Fusion::Op);
+
+/// Points in the largest iteration space among the reductions of a workload of
+/// static shape; 0 where there is none.
+int64_t largestReduction(WorkloadOp workload);
 
 /// The same two steps as passes. `winners` outlives the pass.
 std::unique_ptr<mlir::Pass> createFormWorkloadsPass(Fusion fusion,
