@@ -17,6 +17,7 @@ import torch
 from compiled import BIN
 from programs import FAMILIES
 
+from fastk import importer
 from fastk.importer import ImporterError, child
 from fastk.torch_mlir import FastkLinalgOnTensorsBackend
 from fastk.torch_mlir.text import module_text
@@ -63,6 +64,7 @@ def import_family(family):
                 texts[name] = f"{type(error).__name__}: {error}"
         return texts
 
+    importer.load_once()
     return child.run(task, family, progress=False)
 
 
