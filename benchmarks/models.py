@@ -185,7 +185,7 @@ def measure(name, options, folder):
     spec = f"{FILE}:{name}"
     data = os.path.join(folder, name)
     os.makedirs(data)
-    result = {"name": name, "bar": 0.9, "failed": {}}
+    result = {"name": name, "bar": 1.1, "failed": {}}
     model, result["import_seconds"] = import_model(spec, data, options)
     if options.search:
         search(model, options)
@@ -205,17 +205,23 @@ def measure(name, options, folder):
         result[f"{label}_compile"] = compile_library(
             model, bank, libraries[label], options
         )
-    runs = [("eager", "eager", spec)]
+    runs = [("eager", "eager", spec), ("torch.compile", "compile", spec)]
     runs += [(label, "library", path) for label, path in libraries.items()]
-    result["memory"] = measure_memory(runs, data, options)
+    result["memory"] = measure_memory(
+        [run for run in runs if run[1] != "compile"], data, options
+    )
     contenders = []
     try:
         for label, kind, what in runs:
             log = os.path.join(data, f"{label}.log")
             contender = host.Contender(label, kind, what, data, options.threads, log)
             contenders.append(contender)
-            if contender.error is not None:
+            if contender.error is None:
+                continue
+            if kind != "compile":
                 raise Failure(f"{name}: {label}: {contender.error}")
+            result["failed"][label] = contender.error
+            contenders.pop().close()
         results = {c.label: result_of(c, data) for c in contenders}
         rounds = measure_times(contenders, options)
     finally:
@@ -233,11 +239,13 @@ def measure(name, options, folder):
     result["rounds"] = rounds
     typical = [{k: median(v) for k, v in times.items()} for times in rounds]
     result["seconds"] = {k: median(t[k] for t in typical) for k in typical[0]}
+    torch = [k for k in ("eager", "torch.compile") if k in typical[0]]
+    result["best"] = min(torch, key=result["seconds"].get)
     result["ratios"] = {
         f"{over}/{under}": interval([t[over] / t[under] for t in typical])
         for over, under in (
-            ("eager", "winners"),
-            ("eager", "default"),
+            *((each, "winners") for each in torch),
+            (result["best"], "default"),
             ("default", "winners"),
         )
     }

@@ -78,11 +78,11 @@ def ratio(result, name):
     )
 
 
-def bar(result):
-    """What is asked for, and whether the whole interval, or the median, is there."""
-    if result["bar"] is None or "eager/winners" not in result["ratios"]:
+def bar(result, name="eager/winners"):
+    """What is asked for, and whether the median is there."""
+    if result["bar"] is None or name not in result["ratios"]:
         return "–"
-    reached = result["ratios"]["eager/winners"]["median"] >= result["bar"]
+    reached = result["ratios"][name]["median"] >= result["bar"]
     return f"≥ {result['bar']:.2f}× " + ("reached" if reached else "**missed**")
 
 

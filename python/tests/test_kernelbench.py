@@ -312,11 +312,17 @@ def test_where_torch_itself_is_off_nothing_is_called_right(mine, eager, status):
     assert said.get("status", "ok") == status, said
 
 
-@pytest.mark.parametrize(("mine", "status"), [(9e-4, "ok"), (1.1e-3, "wrong")])
-def test_operands_of_10_bits_are_right_where_they_were_accepted(mine, status):
+@pytest.mark.parametrize(
+    ("accepts", "mine", "status"),
+    [
+        ("ieee", 9e-5, "ok"), ("ieee", 1.1e-4, "wrong"),
+        ("ieee,convolution=tf32", 9e-4, "ok"), ("tf32", 1.1e-3, "wrong"), ("half", 9e-4, "ok"),
+    ],
+)  # fmt: skip
+def test_operands_of_10_bits_are_right_where_they_were_accepted(accepts, mine, status):
     exact = torch.tensor([1.0, -1.0], dtype=torch.double)
     got = [exact.float() + mine * torch.tensor([0.0, 1.0])]
-    said = measure._errors(got, [exact.float()], [exact], measure.TF32_LIMIT)
+    said = measure._errors(got, [exact.float()], [exact], measure.limit_of(accepts))
     assert said.get("status", "ok") == status, said
 
 

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 
 using namespace fastk;
+using llvm::StringRef;
 using namespace fastk::bank;
 using families::Family;
 
@@ -28,6 +29,28 @@ familiesOf(const std::string &folder) {
   if (!family)
     return family.takeError();
   return std::vector<Family>{std::move(*family)};
+}
+
+/// A row for class `ieee`, and one for each other that it was tried in.
+static void addRows(const Family &family, StringRef compiler,
+                    mlir::MLIRContext &context,
+                    std::vector<std::vector<std::string>> &table) {
+  for (Precision accepts :
+       {Precision::ieee, Precision::tf32, Precision::half}) {
+    StringRef name = stringifyPrecision(accepts);
+    std::string of;
+    if (accepts != Precision::ieee) {
+      if (!llvm::sys::fs::exists(families::evidencePath(family.folder, name)))
+        continue;
+      of = "in class " + name.str() + " ";
+    }
+    llvm::Expected<families::Evidence> evidence =
+        standingEvidence(family, accepts, compiler, &context);
+    std::string speedup = evidence ? describeSpeedup(*evidence) : "-";
+    table.push_back({family.name, family.core, family.device(),
+                     plainText(family.title), std::move(speedup),
+                     plainText(of + describeAdmission(std::move(evidence)))});
+  }
 }
 
 int fastk::bank::listFamilies(std::vector<std::string> folders) {
@@ -48,15 +71,8 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
       return reportError(folder + ": holds no family: a folder with "
                                   "family.json, plan.json and kernel.cu, or "
                                   "for the host with family.json and kernel.c");
-    for (const Family &family : *families) {
-      llvm::Expected<families::Evidence> evidence =
-          standingEvidence(family, Precision::ieee,
-                           family.isForHost() ? clang : nvrtc, &context);
-      std::string speedup = evidence ? describeSpeedup(*evidence) : "-";
-      table.push_back({family.name, family.core, family.device(),
-                       plainText(family.title), std::move(speedup),
-                       plainText(describeAdmission(std::move(evidence)))});
-    }
+    for (const Family &family : *families)
+      addRows(family, family.isForHost() ? clang : nvrtc, context, table);
   }
   printTable(table, llvm::outs());
   return kExitDone;
