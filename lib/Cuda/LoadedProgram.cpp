@@ -100,17 +100,20 @@ std::string LoadedProgram::load(const std::vector<CodeImage> &images,
     functions.push_back(function);
     if (!launch || !error.empty())
       continue;
-    auto [most, isNew] = shared.try_emplace(function, 48 * 1024);
-    if (launch->sharedBytes > most->second) {
+    auto [most, isNew] = shared.try_emplace(function, 0);
+    // Code that the driver loads when it is first asked for is there after
+    // this.
+    FunctionAttributes attributes;
+    if (isNew)
+      error = getAttributes(driver, function, attributes);
+    // What needs no leave includes the kernel's static shared memory.
+    if (isNew)
+      most->second = std::max(0, 48 * 1024 - attributes.staticSharedBytes);
+    if (error.empty() && launch->sharedBytes > most->second) {
       most->second = launch->sharedBytes;
       error =
           setMaxDynamicShared(driver, function, unsigned(launch->sharedBytes));
     }
-    // Code that the driver loads when it is first asked for is there after
-    // this.
-    FunctionAttributes attributes;
-    if (isNew && error.empty())
-      error = getAttributes(driver, function, attributes);
     // The driver reads as much behind each pointer as the kernel takes.
     if (isNew && error.empty())
       error = getParameters(driver, function, parameters[function]);

@@ -119,14 +119,15 @@ const StringLiteral parts::kLaunch = R"text(
   return check(cudaMemsetAsync(start, value, bytes, stream), "cudaMemsetAsync");
 }
 
-// More than 48 KB of shared memory has to be asked for, once for each device.
+// More than 48 KB of shared memory, static one among it, has to be asked for, once
+// for each device.
 bool prepare(int index, const void *kernel) {
   static std::atomic<unsigned long long> prepared[kKernels];
   int device = 0;
   if (!check(cudaGetDevice(&device), "cudaGetDevice"))
     return false;
   unsigned long long bit = device < 64 ? 1ull << device : 0;
-  if (kSharedBytes[index] <= 48 * 1024 || (prepared[index] & bit))
+  if (kSharedBytes[index] == 0 || (prepared[index] & bit))
     return true;
   if (!check(cudaFuncSetAttribute(kernel,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -73,7 +73,8 @@ static void launch(CUfunction function, Launch launch, CUstream stream,
   const Driver *driver = function ? enter() : nullptr;
   if (!driver)
     return;
-  if (shared > 48 * 1024) {
+  // 48 KiB need no leave, but static shared memory is part of them.
+  if (shared > 0) {
     FunctionCache &cache = FunctionCache::get();
     std::lock_guard<std::mutex> lock(cache.mutex);
     int32_t &most = cache.shared[function];
