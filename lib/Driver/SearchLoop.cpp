@@ -310,9 +310,12 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
     const SearchTarget &target = targets[index];
     // More would only wait for the same workers, and those that can gain the
     // most come first.
-    if (run.evaluator.waits())
+    if (run.evaluator.waits()) {
       if (llvm::Error error = goOnWithAnswers(/*whileBusy=*/true))
         return std::move(error);
+      if (llvm::Error error = goOnWithReplies())
+        return std::move(error);
+    }
     // A model would answer nothing on the others either.
     if (end == SearchModelEnd::Interrupted || !unanswered.empty())
       break;

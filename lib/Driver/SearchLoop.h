@@ -72,9 +72,12 @@ private:
   int promptsAwaited() const;
   /// Whether another search would only wait for the same workers.
   bool areWorkersBusy() const;
-  /// Where the user ends the run: keeps the replies that came and that nobody
-  /// has taken.
-  llvm::Error takeLastReplies();
+  /// Between two that begin: what waits for replies goes on where some came, so
+  /// that a model need not wait until all have begun.
+  llvm::Error goOnWithReplies();
+  /// Asks once more in each search that waits for replies. Where the user ends
+  /// the run it keeps those that came and that nobody has taken.
+  llvm::Error askForPrompts();
   /// What waits still has to wait for another run.
   llvm::Error concludePending();
   /// Waits for answers of evaluations and of models; the targets whose searches

@@ -198,7 +198,14 @@ llvm::Error SearchLoop::goOnWithAnswers(bool whileBusy) {
   return llvm::Error::success();
 }
 
-llvm::Error SearchLoop::takeLastReplies() {
+llvm::Error SearchLoop::goOnWithReplies() {
+  bool isNews = false;
+  for (Proposer *each : run.proposers)
+    isNews |= each->takeNews();
+  return isNews ? askForPrompts() : llvm::Error::success();
+}
+
+llvm::Error SearchLoop::askForPrompts() {
   std::vector<size_t> asking;
   for (const auto &[index, search] : open)
     if (search->soFar->counts.pendingPrompts > 0)
@@ -215,7 +222,7 @@ llvm::Error SearchLoop::takeLastReplies() {
 llvm::Error SearchLoop::concludePending() {
   SearchModelEnd before = end;
   if (run.isStopRequested())
-    if (llvm::Error error = takeLastReplies())
+    if (llvm::Error error = askForPrompts())
       return error;
   for (const auto &[index, search] : open)
     if (llvm::Error error = conclude(index, *search, *search->soFar))
