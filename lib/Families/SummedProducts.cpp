@@ -153,7 +153,7 @@ private:
     }
     do
       makeResultVars();
-    while (!demandLoops() && splitVars());
+    while ((!demandLoops() || areFactorsCut()) && splitVars());
     if (!found.program.failure.empty())
       return fail(found.program.failure);
     if (demands == 0)
@@ -228,7 +228,38 @@ private:
     return program.failure.empty();
   }
 
-  /// Variables that a collapse_shape makes of several dimensions.
+  /// Whether a reshape cuts a dimension of the result where a factor is made:
+  /// rows that lie in another order, which are one dimension before the sum.
+  bool areFactorsCut() {
+    // What this adds to the program is of no use to it.
+    Program program = found.program;
+    SmallVector<Lin> loops = found.loops;
+    auto iterators = found.op.getIteratorTypesArray();
+    for (auto [d, range] : llvm::enumerate(found.op.getStaticLoopRanges()))
+      if (iterators[d] == utils::IteratorType::reduction)
+        loops[d] = Lin::ofVar(program.newVar("k" + Twine(d), range));
+    std::string text;
+    Scope scope(program, text, 0);
+    cut.clear();
+    scope.onOpaque = [&](Scope &, Value value, ArrayRef<Lin> index) -> CValue {
+      noteCut(value, index);
+      program.fail("a factor is cut, or is not elementwise");
+      return {};
+    };
+    auto maps = found.op.getIndexingMapsArray();
+    for (auto [number, input] : llvm::enumerate(found.op.getDpsInputs())) {
+      SmallVector<Lin> index;
+      for (AffineExpr expr : maps[number].getResults())
+        if (std::optional<Lin> lin = evaluateAffine(expr, loops))
+          index.push_back(*lin);
+      program.failure.clear();
+      if (index.size() == maps[number].getNumResults())
+        scope.at(input, index);
+    }
+    return !cut.empty();
+  }
+
+  /// Variables of the result that a collapse_shape makes of several dimensions.
   void noteCut(Value value, ArrayRef<Lin> index) {
     auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>();
     if (!collapse)
@@ -246,7 +277,7 @@ private:
       if (extents.size() < 2 || place.terms.size() != 1)
         continue;
       unsigned var = place.terms.begin()->first;
-      if (place == Lin::ofVar(var) && found.program.vars[var].extent == size)
+      if (var < found.resultVars && place == Lin::ofVar(var) && found.program.vars[var].extent == size)
         cut[var] = extents;
     }
   }

@@ -219,3 +219,33 @@ func.func @f(%a: tensor<3x8x24xf32>, %b: tensor<3x24x16xf32>) -> tensor<24x16xf3
   EXPECT_EQ(matched.core->resultBatch, 128);
   EXPECT_EQ(matched.core->resultM, 16);
 }
+
+/// Sequences that lie batch by batch and are multiplied step by step.
+TEST(ContractionTest, RowsOfAFactorMayLieInAnotherOrder) {
+  MatchedText matched(std::string(R"(
+func.func @f(%a: tensor<3x8x24xf32>, %b: tensor<24x16xf32>) -> tensor<24x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.empty() : tensor<8x3x24xf32>
+  %turned = linalg.transpose ins(%a : tensor<3x8x24xf32>) outs(%t : tensor<8x3x24xf32>) permutation = [1, 0, 2]
+  %rows = tensor.collapse_shape %turned [[0, 1], [2]] : tensor<8x3x24xf32> into tensor<24x24xf32>
+  %e = tensor.empty() : tensor<24x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<24x16xf32>) -> tensor<24x16xf32>
+  %r = linalg.matmul ins(%rows, %b : tensor<24x24xf32>, tensor<24x16xf32>) outs(%z : tensor<24x16xf32>) -> tensor<24x16xf32>
+  return %r : tensor<24x16xf32>
+})"));
+  ASSERT_TRUE(matched.core) << matched.why;
+  const families::Contraction &core = *matched.core;
+  EXPECT_EQ(core.batchSize, 1);
+  EXPECT_EQ(core.mSize, 24);
+  EXPECT_EQ(core.m.size(), 2u);
+  EXPECT_EQ(core.nSize, 16);
+  EXPECT_EQ(core.resultM, 16);
+  // No one stride leads from row to row.
+  EXPECT_FALSE(core.a.isPlain);
+  EXPECT_TRUE(core.b.isPlain);
+  std::string why;
+  std::optional<std::string> header = families::writeHeader(core, why);
+  ASSERT_TRUE(header) << why;
+  // Row r is step r / 3 of sequence r % 3.
+  EXPECT_THAT(*header, HasSubstr("#define M 24\n"));
+}
