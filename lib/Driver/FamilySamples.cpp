@@ -237,15 +237,16 @@ static Precision precisionOf(const Evidence &evidence) {
 }
 
 llvm::Expected<std::vector<AdmittedFamily>>
-fastk::admittedFamilies(StringRef folder, StringRef target, Precision loosest,
-                        StringRef compiler, MLIRContext *context,
+fastk::admittedFamilies(StringRef folder, StringRef target, StringRef core,
+                        Precision loosest, StringRef compiler,
+                        MLIRContext *context,
                         llvm::function_ref<void(const std::string &)> warn) {
   llvm::Expected<std::vector<Family>> families = families::readFamilies(folder);
   if (!families)
     return families.takeError();
   std::vector<AdmittedFamily> admitted;
   for (const Family &family : *families) {
-    if (!family.isFor(target))
+    if (!family.isFor(target) || family.core != core)
       continue;
     for (Precision accepts : classesUpTo(loosest, family)) {
       std::string of = accepts == Precision::ieee

@@ -51,12 +51,11 @@ static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
 /// fastest. Estimates for the host have one unit; those for GPUs have none in
 /// common, so that their families stay in order.
 static std::vector<std::pair<const AdmittedFamily *, Instance>>
-firstChoices(ArrayRef<AdmittedFamily> families, Precision loosest,
+firstChoices(FamiliesOfCore families, Precision loosest,
              families::CoreInstance core) {
   std::vector<std::pair<const AdmittedFamily *, Instance>> choices;
-  for (const AdmittedFamily &admitted : families) {
-    if (admitted.family.core != core.core ||
-        std::max(admitted.accepts, admitted.precision) > loosest)
+  for (const AdmittedFamily &admitted : families(core.core)) {
+    if (std::max(admitted.accepts, admitted.precision) > loosest)
       continue;
     families::acceptClass(core, stringifyPrecision(admitted.accepts));
     std::string why;
@@ -76,7 +75,7 @@ firstChoices(ArrayRef<AdmittedFamily> families, Precision loosest,
 
 /// By the first family that serves it, core by core.
 static std::pair<const AdmittedFamily *, OwningOpRef<ModuleOp>>
-lowerByFirst(ArrayRef<AdmittedFamily> families, Precision loosest,
+lowerByFirst(FamiliesOfCore families, Precision loosest,
              ArrayRef<families::CoreInstance> cores, LoweringOp workload,
              StringRef target) {
   for (const families::CoreInstance &core : cores)
@@ -92,7 +91,7 @@ namespace {
 /// What families serve as if it had a winner, where it has none.
 class FamilyQuery : public WinnerQuery {
 public:
-  FamilyQuery(WorkloadMatcher &winners, ArrayRef<AdmittedFamily> families,
+  FamilyQuery(WorkloadMatcher &winners, FamiliesOfCore families,
               const catalog::Machine &machine)
       : winners(winners), families(families), machine(machine) {}
 
@@ -115,14 +114,14 @@ private:
   bool isServed(WorkloadOp workload);
 
   WorkloadMatcher &winners;
-  ArrayRef<AdmittedFamily> families;
+  FamiliesOfCore families;
   const catalog::Machine &machine;
 };
 } // namespace
 
 /// The lowering of a workload in the form that its key is of.
 static std::pair<const AdmittedFamily *, OwningOpRef<ModuleOp>>
-lowerByFirst(ArrayRef<AdmittedFamily> families, CanonicalForm &form,
+lowerByFirst(FamiliesOfCore families, CanonicalForm &form,
              WorkloadMatcher &matcher, const catalog::Machine &machine) {
   StringRef target = matcher.getFilter().target;
   std::string why;
@@ -145,7 +144,7 @@ bool FamilyQuery::isServed(WorkloadOp workload) {
 
 LogicalResult fastk::cutForFamilies(ModuleOp module, Fusion fusion,
                                     WorkloadMatcher &matcher,
-                                    ArrayRef<AdmittedFamily> families,
+                                    FamiliesOfCore families,
                                     const catalog::Machine &machine) {
   // A single op is no region to ask for: without its pad a convolution is a
   // product of an operand that is as often as large as the window.
@@ -156,7 +155,7 @@ LogicalResult fastk::cutForFamilies(ModuleOp module, Fusion fusion,
 }
 
 LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
-                                   ArrayRef<AdmittedFamily> families,
+                                   FamiliesOfCore families,
                                    const catalog::Machine &machine,
                                    ApplySummary &summary) {
   SymbolTable symbols(module);

@@ -368,12 +368,14 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
       return status;
   WorkloadMatcher &matcher = session.getMatcher();
   UsableFamilies families;
+  auto ofCore = [&](StringRef core) { return families.of(core); };
   if (options.fromFamilies) {
     if (llvm::Error error =
-            usableFamilies(matcher.getFilter(), executable).moveInto(families))
+            UsableFamilies::find(matcher.getFilter(), executable)
+                .moveInto(families))
       return fail(std::move(error));
-    if (failed(cutForFamilies(*module, options.search.fusion, matcher,
-                              families.admitted, families.machine)))
+    if (failed(cutForFamilies(*module, options.search.fusion, matcher, ofCore,
+                              families.getMachine())))
       return kExitWrong;
   }
   FailureOr<ApplySummary> summary = session.apply(*module);
@@ -382,8 +384,8 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   if (options.pushes)
     push(*summary, session, log->get());
   if (options.fromFamilies &&
-      failed(applyFamilies(*module, matcher, families.admitted,
-                           families.machine, *summary)))
+      failed(applyFamilies(*module, matcher, ofCore, families.getMachine(),
+                           *summary)))
     return kExitWrong;
   if (options.explainMiss) {
     llvm::StringMap<std::string> said;

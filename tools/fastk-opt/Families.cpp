@@ -46,16 +46,36 @@ fastk::askFamilies(ModuleOp applied, WorkloadMatcher &matcher,
   return said;
 }
 
-llvm::Expected<UsableFamilies> fastk::usableFamilies(const WinnerFilter &filter,
-                                                     StringRef executable) {
-  auto warn = [](const std::string &line) {
-    llvm::WithColor::warning(llvm::errs(), "fastk-opt") << line << "\n";
-  };
+static void warn(const std::string &line) {
+  llvm::WithColor::warning(llvm::errs(), "fastk-opt") << line << "\n";
+}
+
+llvm::Expected<UsableFamilies> UsableFamilies::find(const WinnerFilter &filter,
+                                                    StringRef executable) {
   std::optional<std::string> folder = shippedFolder("families", executable);
   if (!folder)
     return llvm::createStringError(
         "--winners-from=family: no folder 'families' was found beside the "
         "program: install fastk whole");
+  auto families = families::readFamiliesOf(filter.target, *folder);
+  if (!families)
+    return families.takeError();
+  if (families->empty())
+    warn("--winners-from=family: no family is admitted for " + filter.target +
+         "; 'fastk-bank families' lists them");
+  UsableFamilies usable;
+  usable.folder = *folder;
+  usable.target = filter.target;
+  usable.loosest =
+      std::max(filter.loosest, filter.convolutions.value_or(filter.loosest));
+  usable.machine = machineOf(filter.target);
+  return usable;
+}
+
+ArrayRef<AdmittedFamily> UsableFamilies::of(StringRef core) {
+  auto [entry, isNew] = known.try_emplace(core);
+  if (!isNew)
+    return entry->second;
   // A context of its own: remarks on the samples of evidence are not the
   // model's.
   mlir::DialectRegistry registry;
@@ -63,14 +83,12 @@ llvm::Expected<UsableFamilies> fastk::usableFamilies(const WinnerFilter &filter,
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   llvm::Expected<std::vector<AdmittedFamily>> admitted = admittedFamilies(
-      *folder, filter.target,
-      std::max(filter.loosest, filter.convolutions.value_or(filter.loosest)),
-      filter.target == "host" ? clangVersionHere() : cuda::Nvrtc::versionHere(),
+      folder, target, core, loosest,
+      target == "host" ? clangVersionHere() : cuda::Nvrtc::versionHere(),
       &context, warn);
-  if (!admitted)
-    return admitted.takeError();
-  if (admitted->empty())
-    warn("--winners-from=family: no family is admitted for " + filter.target +
-         "; 'fastk-bank families' lists them");
-  return UsableFamilies{std::move(*admitted), machineOf(filter.target)};
+  if (admitted)
+    entry->second = std::move(*admitted);
+  else
+    warn(llvm::toString(admitted.takeError()));
+  return entry->second;
 }

@@ -20,17 +20,27 @@ llvm::Expected<llvm::StringMap<std::string>>
 askFamilies(mlir::ModuleOp applied, WorkloadMatcher &matcher,
             llvm::StringRef executable);
 
-/// What workloads without a winner may get.
-struct UsableFamilies {
-  std::vector<AdmittedFamily> admitted;
-  /// This machine where the target is the host.
-  catalog::Machine machine;
-};
+/// The shipped families that workloads without a winner may get instances of.
+class UsableFamilies {
+public:
+  /// Those for the target of \p filter, and no class looser than it accepts. An
+  /// error where no folder of families is beside the program.
+  static llvm::Expected<UsableFamilies> find(const WinnerFilter &filter,
+                                             llvm::StringRef executable);
 
-/// Those shipped families that are admitted for the target of \p filter. Which
-/// are not, and why, are warnings.
-llvm::Expected<UsableFamilies> usableFamilies(const WinnerFilter &filter,
-                                              llvm::StringRef executable);
+  /// Those of a core that are admitted. Their evidence is looked at when they
+  /// are asked for first; which are left out, and why, are warnings.
+  llvm::ArrayRef<AdmittedFamily> of(llvm::StringRef core);
+
+  /// This machine where the target is the host.
+  const catalog::Machine &getMachine() const { return machine; }
+
+private:
+  std::string folder, target;
+  Precision loosest = Precision::ieee;
+  catalog::Machine machine;
+  llvm::StringMap<std::vector<AdmittedFamily>> known;
+};
 
 } // namespace fastk
 

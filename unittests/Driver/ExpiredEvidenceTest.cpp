@@ -96,11 +96,13 @@ TEST_F(ExpiredEvidenceTest, AnotherCompilerEndsIt) {
 
 TEST_F(ExpiredEvidenceTest, OnlyWhatIsAdmittedIsUsed) {
   llvm::StringRef families = llvm::StringRef(options.folder).rsplit('/').first;
+  std::string core = "contraction";
   auto used = [&](llvm::StringRef target, llvm::StringRef compiler,
                   std::string &warned) {
     warned.clear();
     return llvm::cantFail(admittedFamilies(
-        families, target, Precision::ieee, compiler, &session.getContext(),
+        families, target, core, Precision::ieee, compiler,
+        &session.getContext(),
         [&](const std::string &line) { warned += line + "\n"; }));
   };
   std::string warned;
@@ -115,6 +117,12 @@ TEST_F(ExpiredEvidenceTest, OnlyWhatIsAdmittedIsUsed) {
   EXPECT_TRUE(used("cuda:sm_90a", "12.9", warned).empty());
   EXPECT_THAT(warned, HasSubstr("is left out: it is expired: it was admitted "
                                 "with NVRTC 13.0"));
+
+  // The evidence of other cores is not looked at.
+  core = "attention";
+  EXPECT_TRUE(used("cuda:sm_90a", "12.9", warned).empty());
+  EXPECT_EQ(warned, "");
+  core = "contraction";
 
   // As if one of its instances had held half's bound only.
   read.instances[3].precision = "half";

@@ -24,13 +24,18 @@ struct AdmittedFamily {
   std::string evidence;
 };
 
+/// The families of a core, those first that are asked first. They are for the
+/// target of the matcher beside them, and stay where they are.
+using FamiliesOfCore =
+    llvm::function_ref<llvm::ArrayRef<AdmittedFamily>(llvm::StringRef core)>;
+
 /// Before applyWinners(): cuts each workload of static shape that has no winner
 /// and that none of \p families serves, where they or a winner serve a smaller
 /// region with its heaviest op; what is left of it is formed anew as \p fusion
 /// says. So a convolution is no slower for the pooling behind it.
 mlir::LogicalResult cutForFamilies(mlir::ModuleOp module, Fusion fusion,
                                    WorkloadMatcher &matcher,
-                                   llvm::ArrayRef<AdmittedFamily> families,
+                                   FamiliesOfCore families,
                                    const catalog::Machine &machine);
 
 /// After applyWinners(), whose `summary` it is: gives each workload of static
@@ -41,7 +46,7 @@ mlir::LogicalResult cutForFamilies(mlir::ModuleOp module, Fusion fusion,
 /// and `summary` tells of it. Fails only where a symbol is in the way.
 mlir::LogicalResult applyFamilies(mlir::ModuleOp module,
                                   WorkloadMatcher &matcher,
-                                  llvm::ArrayRef<AdmittedFamily> families,
+                                  FamiliesOfCore families,
                                   const catalog::Machine &machine,
                                   ApplySummary &summary);
 
