@@ -267,19 +267,31 @@ private:
     auto shape = collapse.getSrcType().getShape();
     for (auto [place, group] :
          llvm::zip_equal(index, collapse.getReassociationIndices())) {
-      SmallVector<int64_t> extents;
-      int64_t size = 1;
-      for (int64_t d : group)
-        if (shape[d] != 1) {
-          extents.push_back(shape[d]);
-          size *= shape[d];
-        }
-      if (extents.size() < 2 || place.terms.size() != 1)
+      if (place.constant != 0)
         continue;
-      unsigned var = place.terms.begin()->first;
-      if (var < found.resultVars && place == Lin::ofVar(var) && found.program.vars[var].extent == size)
-        cut[var] = extents;
+      for (auto [var, stride] : place.terms)
+        if (var < found.resultVars)
+          noteCut(var, stride, shape, group);
     }
+  }
+
+  /// What of the dimensions `group` the variable walks over, whose step is
+  /// `stride` of their elements.
+  void noteCut(unsigned var, int64_t stride, ArrayRef<int64_t> shape,
+               ArrayRef<int64_t> group) {
+    int64_t extent = found.program.vars[var].extent;
+    SmallVector<int64_t> extents;
+    int64_t size = 1, inner = 1;
+    for (int64_t d : llvm::reverse(group)) {
+      if (inner >= stride && inner * shape[d] <= stride * extent &&
+          shape[d] != 1) {
+        extents.insert(extents.begin(), shape[d]);
+        size *= shape[d];
+      }
+      inner *= shape[d];
+    }
+    if (extents.size() > 1 && size == extent)
+      cut[var] = extents;
   }
 
   /// Makes parts of what is cut. False: nothing is.

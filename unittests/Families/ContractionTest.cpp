@@ -249,3 +249,26 @@ func.func @f(%a: tensor<3x8x24xf32>, %b: tensor<24x16xf32>) -> tensor<24x16xf32>
   // Row r is step r / 3 of sequence r % 3.
   EXPECT_THAT(*header, HasSubstr("#define M 24\n"));
 }
+
+/// Windows of a picture, whose results are put into heads.
+TEST(ContractionTest, PartsOfTheResultAreCutFurther) {
+  MatchedText matched(std::string(R"(
+func.func @f(%a: tensor<5x2x7x2x7x24xf32>, %b: tensor<24x32xf32>) -> tensor<20x4x49x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.empty() : tensor<5x2x2x7x7x24xf32>
+  %windows = linalg.transpose ins(%a : tensor<5x2x7x2x7x24xf32>) outs(%t : tensor<5x2x2x7x7x24xf32>) permutation = [0, 1, 3, 2, 4, 5]
+  %rows = tensor.collapse_shape %windows [[0, 1, 2, 3, 4], [5]] : tensor<5x2x2x7x7x24xf32> into tensor<980x24xf32>
+  %e = tensor.empty() : tensor<980x32xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<980x32xf32>) -> tensor<980x32xf32>
+  %p = linalg.matmul ins(%rows, %b : tensor<980x24xf32>, tensor<24x32xf32>) outs(%z : tensor<980x32xf32>) -> tensor<980x32xf32>
+  %x = tensor.expand_shape %p [[0, 1], [2, 3]] output_shape [20, 49, 4, 8] : tensor<980x32xf32> into tensor<20x49x4x8xf32>
+  %o = tensor.empty() : tensor<20x4x49x8xf32>
+  %r = linalg.transpose ins(%x : tensor<20x49x4x8xf32>) outs(%o : tensor<20x4x49x8xf32>) permutation = [0, 2, 1, 3]
+  return %r : tensor<20x4x49x8xf32>
+})"));
+  ASSERT_TRUE(matched.core) << matched.why;
+  // 5 pictures of 2 by 2 windows, of 7 by 7 pixels.
+  EXPECT_EQ(matched.core->m.size(), 5u);
+  EXPECT_EQ(matched.core->mSize, 980);
+  EXPECT_EQ(matched.core->nSize, 32);
+}
