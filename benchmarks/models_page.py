@@ -20,7 +20,7 @@ def mebibytes(count):
 def speed_table(models):
     kinds = ("eager", "torch.compile", "winners", "default")
     return table(
-        ["model", "eager / fastk", "torch.compile / fastk", "the better one, asked"]
+        ["model", "torch eager / fastk", "torch.compile / fastk", "the better one, asked"]
         + ["the better one / default lowering", "default lowering / fastk"]
         + ["eager", "torch.compile", "fastk", "default lowering", "floor"],
         [
@@ -132,7 +132,7 @@ def tables(document):
     m, models = document["machine"], document["models"]
     parts = [
         # scripts/run-doc-examples.py wants to know why no test runs it.
-        "<!-- not-run: takes an hour of a quiet machine -->\n"
+        "<!-- not-run: takes a quarter of an hour of a quiet machine -->\n"
         f"```console\n$ {m['command']}\n```",
         f"{m['date']}, commit {m['commit']}. {m['cpu']}, {m['processors']} processors, "
         f"{m['threads']} threads for each contender; {m['kernel']}; torch {m['torch']}, "
