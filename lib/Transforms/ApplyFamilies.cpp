@@ -108,6 +108,8 @@ public:
     return winners.hasWinner(workload) || isServed(workload);
   }
   void forget(WorkloadOp workload) override { winners.forget(workload); }
+  // No core has several results.
+  bool takesSingleResults() const override { return true; }
   StringRef nameOfRegions() const override { return "region-of-family"; }
 
 private:

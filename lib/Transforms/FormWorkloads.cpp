@@ -39,6 +39,8 @@ static constexpr FusionMode kModes[] = {
     // Only regions of winners are formed so, and only where those before have
     // none: few programs are of a convolution and its pooling.
     {Fusion::Greedy, form::fuseGreedyApart, true, false},
+    // Where WinnerQuery::takesSingleResults().
+    {Fusion::Greedy, form::fuseSingleResults, true, false},
     {Fusion::Op, form::fuseOp, false, false}};
 
 /// The place in kModes.
@@ -96,6 +98,19 @@ static bool hasPooling(const form::BlockGraph &graph) {
   });
 }
 
+/// Whether it has several results and sums no products: a norm that is trained,
+/// with the statistics that it keeps.
+static bool hasSeveralStatistics(const form::BlockGraph &graph,
+                                 WorkloadOp whole) {
+  return whole && whole.getNumResults() > 1 &&
+         llvm::all_of(graph.nodes, [](const form::Node &node) {
+           return node.role != form::Role::Compute ||
+                  node.kind == form::Kind::Elementwise ||
+                  node.kind == form::Kind::Transpose ||
+                  node.kind == form::Kind::Reduction;
+         });
+}
+
 /// Makes workloads of those regions of `mode` that have a winner. `known` is a
 /// region that is known to have none.
 static unsigned takeWinners(Block &block, const FusionMode &mode,
@@ -106,6 +121,9 @@ static unsigned takeWinners(Block &block, const FusionMode &mode,
   if (mode.fuse == form::fuseWhole && isTooLargeAsOne(graph, mostReductions))
     return 0;
   if (mode.fuse == form::fuseGreedyApart && !hasPooling(graph))
+    return 0;
+  if (mode.fuse == form::fuseSingleResults &&
+      !(winners.takesSingleResults() && hasSeveralStatistics(graph, known)))
     return 0;
   mode.fuse(graph);
   auto isLive = [](const form::Group &group) { return !group.members.empty(); };
@@ -199,7 +217,9 @@ int64_t fastk::largestReduction(WorkloadOp workload) {
     return 0;
   int64_t largest = 0;
   workload.getBody().walk([&](Operation *op) {
-    if (form::isReduction(op))
+    if (form::isReduction(op) &&
+        llvm::none_of(cast<linalg::LinalgOp>(op).getStaticLoopRanges(),
+                      ShapedType::isDynamic))
       largest = std::max(largest, form::iterationCount(op));
   });
   return largest;

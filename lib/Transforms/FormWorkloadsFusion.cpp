@@ -53,6 +53,46 @@ void fastk::form::fuseOp(BlockGraph &graph) {
 }
 
 //===----------------------------------------------------------------------===//
+// one result each
+//===----------------------------------------------------------------------===//
+
+/// The one other group that reads what the group computes, or -1: several do,
+/// or it is needed outside of all groups.
+static int soleReaderOf(const BlockGraph &graph, int group) {
+  int reader = -1;
+  for (unsigned member : graph.groups[group].members)
+    if (!graph.forEachConsumer(member, [&](unsigned consumer, Value) {
+          int other = graph.nodes[consumer].group;
+          if (other == group)
+            return true;
+          bool isSole = other >= 0 && (reader < 0 || reader == other);
+          reader = other;
+          return isSole;
+        }))
+      return -1;
+  return reader;
+}
+
+void fastk::form::fuseSingleResults(BlockGraph &graph) {
+  graph.mostOperands = 64;
+  // What is elementwise is computed anew by each that reads it: a difference
+  // from the mean, of which one takes the square.
+  for (Node &node : graph.nodes)
+    if (node.role == Role::Compute && node.kind == Kind::Elementwise)
+      node.role = Role::Replicated;
+  fuseOp(graph);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int group = graph.groups.size() - 1; group >= 0; --group) {
+      if (graph.groups[group].members.empty())
+        continue;
+      int reader = soleReaderOf(graph, group);
+      changed |= reader >= 0 && graph.tryMerge(group, reader);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // whole
 //===----------------------------------------------------------------------===//
 

@@ -183,6 +183,9 @@ void fuseOp(BlockGraph &graph);
 void fuseGreedy(BlockGraph &graph);
 /// As fuseGreedy(), but no pooling is part of a convolution's group.
 void fuseGreedyApart(BlockGraph &graph);
+/// Regions of one result each: what is read by several others, or is a result,
+/// ends a region, but for what is elementwise.
+void fuseSingleResults(BlockGraph &graph);
 void fuseWhole(BlockGraph &graph);
 
 /// Replaces each live group by a `fastk.workload` and puts the block into an

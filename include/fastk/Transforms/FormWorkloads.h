@@ -34,6 +34,9 @@ public:
   virtual bool hasWinner(WorkloadOp workload) = 0;
   /// The workload is about to be erased: what is kept of it must go.
   virtual void forget(WorkloadOp workload) = 0;
+  /// Whether a workload with several results is worth being split into regions
+  /// of one, each of which reads its operands anew.
+  virtual bool takesSingleResults() const { return false; }
   /// What remarks call a region that is taken.
   virtual llvm::StringRef nameOfRegions() const { return "region-of-winner"; }
 };
