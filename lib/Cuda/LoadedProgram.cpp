@@ -104,11 +104,11 @@ std::string LoadedProgram::load(const std::vector<CodeImage> &images,
     // Code that the driver loads when it is first asked for is there after
     // this.
     FunctionAttributes attributes;
-    if (isNew)
+    if (isNew) {
       error = getAttributes(driver, function, attributes);
-    // What needs no leave includes the kernel's static shared memory.
-    if (isNew)
+      // What needs no leave includes the kernel's static shared memory.
       most->second = std::max(0, 48 * 1024 - attributes.staticSharedBytes);
+    }
     if (error.empty() && launch->sharedBytes > most->second) {
       most->second = launch->sharedBytes;
       error =

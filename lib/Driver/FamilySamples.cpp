@@ -236,16 +236,13 @@ static Precision precisionOf(const Evidence &evidence) {
   return loosest;
 }
 
-llvm::Expected<std::vector<AdmittedFamily>>
-fastk::admittedFamilies(StringRef folder, StringRef target, StringRef core,
-                        Precision loosest, StringRef compiler,
+std::vector<AdmittedFamily>
+fastk::admittedFamilies(ArrayRef<Family> families, StringRef target,
+                        StringRef core, Precision loosest, StringRef compiler,
                         MLIRContext *context,
                         llvm::function_ref<void(const std::string &)> warn) {
-  llvm::Expected<std::vector<Family>> families = families::readFamilies(folder);
-  if (!families)
-    return families.takeError();
   std::vector<AdmittedFamily> admitted;
-  for (const Family &family : *families) {
+  for (const Family &family : families) {
     if (!family.isFor(target) || family.core != core)
       continue;
     for (Precision accepts : classesUpTo(loosest, family)) {

@@ -72,6 +72,8 @@ private:
   int promptsAwaited() const;
   /// Whether another search would only wait for the same workers.
   bool areWorkersBusy() const;
+  /// Whether models have answered anything since this was asked last.
+  bool takeNews() const;
   /// Between two that begin: what waits for replies goes on where some came, so
   /// that a model need not wait until all have begun.
   llvm::Error goOnWithReplies();

@@ -91,21 +91,23 @@ void SearchLoop::showWaiting(SearchProgress &progress) const {
                 run.evaluator.pendingHint());
 }
 
+bool SearchLoop::takeNews() const {
+  bool isNews = false;
+  // Also of one that is late: its answers are taken as long as others come.
+  for (Proposer *each : run.proposers)
+    isNews |= each->takeNews();
+  return isNews;
+}
+
 llvm::Expected<std::vector<size_t>>
 SearchLoop::waitForReady(const RequestContext &context) {
   bool isNews = false;
-  auto takeNews = [&] {
-    // Also of one that is late: its answers are taken as long as others come.
-    for (Proposer *each : run.proposers)
-      isNews |= each->takeNews();
-    return isNews;
-  };
   auto waitsForPrompts = [](const auto &each) {
     return each.second->soFar->counts.pendingPrompts > 0;
   };
   RequestContext watching = context;
   watching.stopRequested = [&] {
-    return context.isStopRequested() || takeNews();
+    return context.isStopRequested() || (isNews |= takeNews());
   };
   for (;;) {
     llvm::Expected<std::vector<std::string>> answered =
@@ -133,8 +135,7 @@ SearchLoop::waitForReady(const RequestContext &context) {
       return ready;
     context.tick();
     std::this_thread::sleep_for(kPause);
-    isNews = false;
-    takeNews();
+    isNews = takeNews();
   }
 }
 
@@ -199,10 +200,7 @@ llvm::Error SearchLoop::goOnWithAnswers(bool whileBusy) {
 }
 
 llvm::Error SearchLoop::goOnWithReplies() {
-  bool isNews = false;
-  for (Proposer *each : run.proposers)
-    isNews |= each->takeNews();
-  return isNews ? askForPrompts() : llvm::Error::success();
+  return takeNews() ? askForPrompts() : llvm::Error::success();
 }
 
 llvm::Error SearchLoop::askForPrompts() {

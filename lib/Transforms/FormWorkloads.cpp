@@ -98,17 +98,14 @@ static bool hasPooling(const form::BlockGraph &graph) {
   });
 }
 
-/// Whether it has several results and sums no products: a norm that is trained,
-/// with the statistics that it keeps.
-static bool hasSeveralStatistics(const form::BlockGraph &graph,
-                                 WorkloadOp whole) {
-  return whole && whole.getNumResults() > 1 &&
-         llvm::all_of(graph.nodes, [](const form::Node &node) {
-           return node.role != form::Role::Compute ||
-                  node.kind == form::Kind::Elementwise ||
-                  node.kind == form::Kind::Transpose ||
-                  node.kind == form::Kind::Reduction;
-         });
+/// A norm, and no sum of products.
+static bool isOfStatistics(const form::BlockGraph &graph) {
+  return llvm::all_of(graph.nodes, [](const form::Node &node) {
+    return node.role != form::Role::Compute ||
+           node.kind == form::Kind::Elementwise ||
+           node.kind == form::Kind::Transpose ||
+           node.kind == form::Kind::Reduction;
+  });
 }
 
 /// Makes workloads of those regions of `mode` that have a winner. `known` is a
@@ -116,14 +113,17 @@ static bool hasSeveralStatistics(const form::BlockGraph &graph,
 static unsigned takeWinners(Block &block, const FusionMode &mode,
                             FunctionOpInterface function, WinnerQuery &winners,
                             WorkloadOp known = nullptr) {
+  bool makesSingleResults = mode.fuse == form::fuseSingleResults;
+  if (makesSingleResults &&
+      !(winners.takesSingleResults() && known && known.getNumResults() > 1))
+    return 0;
   form::BlockGraph graph = mode.graphOf(block);
   uint64_t mostReductions = winners.mostReductions();
   if (mode.fuse == form::fuseWhole && isTooLargeAsOne(graph, mostReductions))
     return 0;
   if (mode.fuse == form::fuseGreedyApart && !hasPooling(graph))
     return 0;
-  if (mode.fuse == form::fuseSingleResults &&
-      !(winners.takesSingleResults() && hasSeveralStatistics(graph, known)))
+  if (makesSingleResults && !isOfStatistics(graph))
     return 0;
   mode.fuse(graph);
   auto isLive = [](const form::Group &group) { return !group.members.empty(); };

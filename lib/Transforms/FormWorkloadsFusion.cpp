@@ -30,6 +30,32 @@ static bool isInput(Operation *op, Value value) {
   return !dps || llvm::is_contained(dps.getDpsInputs(), value);
 }
 
+/// A thread of a GPU has registers for so many in vectors of four, and a launch
+/// room for their addresses.
+static constexpr size_t kMostOperands = 64;
+
+/// The one other group that reads what the group computes, where it `mayRead`
+/// each value; or -1: several do, or it is needed outside of all groups.
+static int soleReaderOf(const BlockGraph &graph, int group,
+                        function_ref<bool(const Node &, Value)> mayRead) {
+  int reader = -1;
+  for (unsigned member : graph.groups[group].members) {
+    bool isSole =
+        graph.forEachConsumer(member, [&](unsigned consumer, Value value) {
+          const Node &node = graph.nodes[consumer];
+          if (node.group == group)
+            return true;
+          if (node.group < 0 || (reader >= 0 && reader != node.group))
+            return false;
+          reader = node.group;
+          return mayRead(node, value);
+        });
+    if (!isSole)
+      return -1;
+  }
+  return reader;
+}
+
 /// A stray is a replicated op whose result is needed as such.
 static void placeStrays(BlockGraph &graph, function_ref<void(unsigned)> place) {
   for (;;) {
@@ -56,25 +82,8 @@ void fastk::form::fuseOp(BlockGraph &graph) {
 // one result each
 //===----------------------------------------------------------------------===//
 
-/// The one other group that reads what the group computes, or -1: several do,
-/// or it is needed outside of all groups.
-static int soleReaderOf(const BlockGraph &graph, int group) {
-  int reader = -1;
-  for (unsigned member : graph.groups[group].members)
-    if (!graph.forEachConsumer(member, [&](unsigned consumer, Value) {
-          int other = graph.nodes[consumer].group;
-          if (other == group)
-            return true;
-          bool isSole = other >= 0 && (reader < 0 || reader == other);
-          reader = other;
-          return isSole;
-        }))
-      return -1;
-  return reader;
-}
-
 void fastk::form::fuseSingleResults(BlockGraph &graph) {
-  graph.mostOperands = 64;
+  graph.mostOperands = kMostOperands;
   // What is elementwise is computed anew by each that reads it: a difference
   // from the mean, of which one takes the square.
   for (Node &node : graph.nodes)
@@ -86,7 +95,8 @@ void fastk::form::fuseSingleResults(BlockGraph &graph) {
     for (int group = graph.groups.size() - 1; group >= 0; --group) {
       if (graph.groups[group].members.empty())
         continue;
-      int reader = soleReaderOf(graph, group);
+      int reader =
+          soleReaderOf(graph, group, [](const Node &, Value) { return true; });
       changed |= reader >= 0 && graph.tryMerge(group, reader);
     }
   }
@@ -355,23 +365,10 @@ private:
 
   /// The one group that reads the elementwise group and may take it in, or -1.
   int soleReader(int group) {
-    int reader = -1;
-    for (unsigned member : graph.groups[group].members) {
-      bool sole =
-          graph.forEachConsumer(member, [&](unsigned consumer, Value value) {
-            const Node &node = graph.nodes[consumer];
-            if (node.group == group)
-              return true;
-            if (node.group < 0 || (reader >= 0 && reader != node.group))
-              return false;
-            reader = node.group;
-            return !isContraction(node.kind) || !isInput(node.op, value) ||
-                   graph.groups[reader].kind == GroupKind::Attention;
-          });
-      if (!sole)
-        return -1;
-    }
-    return reader;
+    return soleReaderOf(graph, group, [&](const Node &node, Value value) {
+      return !isContraction(node.kind) || !isInput(node.op, value) ||
+             graph.groups[node.group].kind == GroupKind::Attention;
+    });
   }
 
   /// Softmax, as far as attention is concerned: an exponential and a sum.
@@ -437,9 +434,7 @@ private:
 } // namespace
 
 static void runGreedy(BlockGraph &graph, bool joinsPoolings) {
-  // A thread of a GPU has registers for so many in vectors of four, and a
-  // launch room for their addresses.
-  graph.mostOperands = 64;
+  graph.mostOperands = kMostOperands;
   Greedy(graph, joinsPoolings).run();
 }
 

@@ -57,15 +57,20 @@ llvm::Expected<UsableFamilies> UsableFamilies::find(const WinnerFilter &filter,
     return llvm::createStringError(
         "--winners-from=family: no folder 'families' was found beside the "
         "program: install fastk whole");
-  auto families = families::readFamiliesOf(filter.target, *folder);
+  auto families = families::readFamilies(*folder);
   if (!families)
     return families.takeError();
+  llvm::erase_if(*families, [&](const families::Family &family) {
+    return !family.isFor(filter.target);
+  });
   if (families->empty())
     warn("--winners-from=family: no family is admitted for " + filter.target +
          "; 'fastk-bank families' lists them");
   UsableFamilies usable;
-  usable.folder = *folder;
+  usable.families = std::move(*families);
   usable.target = filter.target;
+  usable.compiler =
+      filter.target == "host" ? clangVersionHere() : cuda::Nvrtc::versionHere();
   usable.loosest =
       std::max(filter.loosest, filter.convolutions.value_or(filter.loosest));
   usable.machine = machineOf(filter.target);
@@ -82,13 +87,6 @@ ArrayRef<AdmittedFamily> UsableFamilies::of(StringRef core) {
   registerCanonicalFormDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  llvm::Expected<std::vector<AdmittedFamily>> admitted = admittedFamilies(
-      folder, target, core, loosest,
-      target == "host" ? clangVersionHere() : cuda::Nvrtc::versionHere(),
-      &context, warn);
-  if (admitted)
-    entry->second = std::move(*admitted);
-  else
-    warn(llvm::toString(admitted.takeError()));
-  return entry->second;
+  return entry->second = admittedFamilies(families, target, core, loosest,
+                                          compiler, &context, warn);
 }

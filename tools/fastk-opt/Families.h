@@ -36,7 +36,8 @@ public:
   const catalog::Machine &getMachine() const { return machine; }
 
 private:
-  std::string folder, target;
+  std::vector<families::Family> families;
+  std::string target, compiler;
   Precision loosest = Precision::ieee;
   catalog::Machine machine;
   llvm::StringMap<std::vector<AdmittedFamily>> known;

@@ -95,15 +95,17 @@ TEST_F(ExpiredEvidenceTest, AnotherCompilerEndsIt) {
 }
 
 TEST_F(ExpiredEvidenceTest, OnlyWhatIsAdmittedIsUsed) {
-  llvm::StringRef families = llvm::StringRef(options.folder).rsplit('/').first;
+  std::vector<families::Family> families =
+      llvm::cantFail(families::readFamilies(
+          llvm::StringRef(options.folder).rsplit('/').first));
   std::string core = "contraction";
   auto used = [&](llvm::StringRef target, llvm::StringRef compiler,
                   std::string &warned) {
     warned.clear();
-    return llvm::cantFail(admittedFamilies(
+    return admittedFamilies(
         families, target, core, Precision::ieee, compiler,
         &session.getContext(),
-        [&](const std::string &line) { warned += line + "\n"; }));
+        [&](const std::string &line) { warned += line + "\n"; });
   };
   std::string warned;
   std::vector<AdmittedFamily> admitted = used("cuda:sm_90a", "13.0", warned);

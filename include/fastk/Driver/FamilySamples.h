@@ -84,14 +84,15 @@ llvm::Expected<families::Evidence>
 standingEvidence(const families::Family &family, Precision accepts,
                  llvm::StringRef compiler, mlir::MLIRContext *context);
 
-/// The families of a folder whose evidence stands, for one target and core, and
-/// no class looser than `loosest`: first in the loosest class in which there is
+/// Those of `families` whose evidence stands, for one target and core, and no
+/// class looser than `loosest`: first in the loosest class in which there is
 /// some, then in stricter ones. `warn` is told, in a line, which were left out
-/// and why. An error where a family cannot be read. It takes 0.2 s a family.
-llvm::Expected<std::vector<AdmittedFamily>>
-admittedFamilies(llvm::StringRef folder, llvm::StringRef target,
-                 llvm::StringRef core, Precision loosest,
-                 llvm::StringRef compiler, mlir::MLIRContext *context,
+/// and why. It takes 0.2 s a family.
+std::vector<AdmittedFamily>
+admittedFamilies(llvm::ArrayRef<families::Family> families,
+                 llvm::StringRef target, llvm::StringRef core,
+                 Precision loosest, llvm::StringRef compiler,
+                 mlir::MLIRContext *context,
                  llvm::function_ref<void(const std::string &)> warn);
 
 /// The version of the clang that compiles C programs on this machine; empty:
