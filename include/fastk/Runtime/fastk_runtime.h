@@ -82,7 +82,10 @@ typedef struct fastk_function {
 int fastk_prepare(fastk_function *function);
 
 /* Enqueues the function on the thread's stream, prepared first if need be:
- * inputs, then outputs. Calls on different streams may overlap. */
+ * inputs, then outputs. Calls on different streams may overlap. Of a function
+ * with eight launches or more, the third call with the same buffers makes a
+ * CUDA graph of them, and later ones launch that; FASTK_GRAPHS=0 in the
+ * environment turns this off. In a capture of the caller's nothing changes. */
 int fastk_call(fastk_function *function, void *const *buffers);
 
 /* The same in scratch memory of the caller: fastk_workspace_bytes() of it,

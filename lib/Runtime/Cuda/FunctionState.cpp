@@ -142,7 +142,8 @@ std::string FunctionState::prepare(const cuda::Driver &driver,
   }
   std::string error = checkNotCapturing(driver, stream);
   if (error.empty() && !slot) {
-    auto made = std::make_unique<LoadedFunction>(driver);
+    auto made =
+        std::make_unique<LoadedFunction>(driver, described->function().plan);
     error = load(driver, *made);
     if (!error.empty()) {
       for (CUdeviceptr constant : made->constants)

@@ -9,6 +9,7 @@
 #ifndef FASTK_LIB_RUNTIME_CUDA_FUNCTIONSTATE_H
 #define FASTK_LIB_RUNTIME_CUDA_FUNCTIONSTATE_H
 
+#include "ReplayedCalls.h"
 #include "fastk/Cuda/LoadedProgram.h"
 #include "fastk/Protocol/PlanFile.h"
 #include "fastk/Runtime/fastk_runtime.h"
@@ -46,8 +47,10 @@ struct DescribedFunction {
 /// stream that calls it without one, since calls on different streams may
 /// overlap.
 struct LoadedFunction {
-  explicit LoadedFunction(const cuda::Driver &driver) : program(driver) {}
+  LoadedFunction(const cuda::Driver &driver, const worker::LaunchPlan &plan)
+      : program(driver), replayed(driver, countLaunches(plan)) {}
   cuda::LoadedProgram program;
+  ReplayedCalls replayed;
   std::vector<cuda::CUdeviceptr> constants;
   std::map<cuda::CUstream, cuda::CUdeviceptr> arenas;
 };

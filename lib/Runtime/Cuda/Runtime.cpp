@@ -116,9 +116,12 @@ static std::string enqueue(const DescribedFunction &described,
     memory.outputs.push_back(address(numInputs + i));
   for (size_t offset : described.offsets)
     memory.workspaces.push_back(arena + offset);
-  cuda::BoundProgram bound;
-  std::string error = loaded.program.bind(memory, bound);
-  return error.empty() ? loaded.program.enqueue(bound, currentStream()) : error;
+  return loaded.replayed.run(
+      memory, currentStream(), [&](cuda::CUstream stream) {
+        cuda::BoundProgram bound;
+        std::string error = loaded.program.bind(memory, bound);
+        return error.empty() ? loaded.program.enqueue(bound, stream) : error;
+      });
 }
 
 /// A call in \p workspace, or in the stream's own where \p isOwn.
