@@ -46,8 +46,27 @@ private:
 
   /// A factor as what windows move over.
   struct Candidate {
-    WindowSource source;
+    Value factor;
+    /// Variables that it moves with.
+    llvm::SmallBitVector vars;
+    /// Nothing: it is computed where it is summed.
+    std::optional<WindowSource> source;
     SmallVector<WindowAxis> axes;
+
+    bool moves() const {
+      // Where the window is the whole of X, or one element without a stride,
+      // it is a contraction.
+      return llvm::any_of(axes, [](const WindowAxis &each) {
+        const ConvolutionAxis &axis = each.axis;
+        return (axis.out > 1 && (axis.kernel > 1 || axis.stride > 1)) ||
+               axis.inputDilation > 1 || reachesZeros(axis);
+      });
+    }
+    /// Whether it is written as what windows move over, of one element each.
+    bool hasPixels() const {
+      return llvm::any_of(
+          axes, [](const WindowAxis &each) { return each.axis.out > 1; });
+    }
   };
 
   /// Which factor windows move over, and its axes.
@@ -56,44 +75,76 @@ private:
     auto inRhs = varsOf(found, found.rhs, why);
     if (!inLhs || !inRhs)
       return false;
-    why = "it has no window that moves";
-    std::optional<Candidate> left = look(found.lhs, *inLhs, *inRhs);
-    std::optional<Candidate> right = look(found.rhs, *inRhs, *inLhs);
-    if (left && right)
+    Candidate left{found.lhs, *inLhs, {}, {}}, right{found.rhs, *inRhs, {}, {}};
+    std::string whyNot;
+    look(left, right, whyNot);
+    look(right, left, whyNot);
+    if (left.moves() && right.moves())
       return fail("both factors have windows");
-    if (!left && !right)
+    found.hasWindow = left.moves() || right.moves();
+    if (!found.hasWindow) {
+      why = whyNot.empty() ? "it has no window that moves" : whyNot;
+      return whyNot.empty() && takeProduct(std::move(left), std::move(right));
+    }
+    return left.moves() ? take(std::move(left), std::move(right))
+                        : take(std::move(right), std::move(left));
+  }
+
+  void look(Candidate &factor, const Candidate &other, std::string &whyNot) {
+    factor.source = sourceOf(found, factor.factor);
+    if (!factor.source)
+      return;
+    if (auto axes =
+            findAxes(found, *factor.source, factor.vars, other.vars, whyNot))
+      factor.axes = std::move(*axes);
+  }
+
+  /// A product as a convolution whose kernel is one element. What windows of
+  /// one element are written over is X, else the factor with more coordinates
+  /// of the result that the other does not have.
+  bool takeProduct(Candidate left, Candidate right) {
+    // Families for products are for all other types: of f32 alone classes tell
+    // apart what is a convolution.
+    if (found.lhsElem != Elem::F32 || found.rhsElem != Elem::F32)
       return false;
-    found.xFactor = left ? found.lhs : found.rhs;
-    found.wFactor = left ? found.rhs : found.lhs;
-    inX = left ? *inLhs : *inRhs;
-    inW = left ? *inRhs : *inLhs;
-    x = left ? std::move(*left) : std::move(*right);
+    bool isLeft = left.hasPixels() != right.hasPixels()
+                      ? left.hasPixels()
+                      : ownSize(left, right) >= ownSize(right, left);
+    if (!isLeft)
+      std::swap(left, right);
+    // With one output channel no element of X is used again.
+    if (!left.source || ownSize(right, left) == 1)
+      return false;
+    if (!left.hasPixels()) {
+      auto row = findRow(found, *left.source, left.vars, right.vars);
+      if (!row)
+        return false;
+      left.axes = {*row};
+    }
+    return take(std::move(left), std::move(right));
+  }
+
+  /// Elements of the result that `factor` has of its own.
+  int64_t ownSize(const Candidate &factor, const Candidate &other) const {
+    int64_t size = 1;
+    for (unsigned var = 0; var < found.resultVars; ++var)
+      if (factor.vars[var] && !other.vars[var])
+        size *= found.program.vars[var].extent;
+    return size;
+  }
+
+  bool take(Candidate ofX, Candidate ofW) {
+    found.xFactor = ofX.factor;
+    found.wFactor = ofW.factor;
+    x = std::move(ofX);
+    inX = x.vars;
+    inW = ofW.vars;
     if (x.axes.size() > found.axes.size())
       return fail("windows move over more than three dimensions");
     unsigned missing = found.axes.size() - x.axes.size();
     for (auto [axis, each] : llvm::enumerate(x.axes))
       found.axes[missing + axis] = each.axis;
     return true;
-  }
-
-  std::optional<Candidate> look(Value factor, const llvm::SmallBitVector &own,
-                                const llvm::SmallBitVector &other) {
-    std::optional<WindowSource> source = sourceOf(found, factor);
-    if (!source)
-      return std::nullopt;
-    auto axes = findAxes(found, *source, own, other, why);
-    if (!axes)
-      return std::nullopt;
-    // Where the window is the whole of X, or one element without a stride, it
-    // is a contraction.
-    bool moves = llvm::any_of(*axes, [&](const WindowAxis &each) {
-      const ConvolutionAxis &axis = each.axis;
-      return (axis.out > 1 && (axis.kernel > 1 || axis.stride > 1)) ||
-             axis.inputDilation > 1 || reachesZeros(axis);
-    });
-    if (!moves)
-      return std::nullopt;
-    return Candidate{std::move(*source), std::move(*axes)};
   }
 
   static bool reachesZeros(const ConvolutionAxis &axis) {
@@ -133,8 +184,8 @@ private:
 
   /// The element of X at coordinates that are there.
   void placeInput() {
-    found.input = x.source.tensor;
-    found.inputIndex = x.source.index;
+    found.input = x.source->tensor;
+    found.inputIndex = x.source->index;
     unsigned missing = found.axes.size() - x.axes.size();
     static constexpr const char *names[] = {"z", "y", "x"};
     for (auto [place, each] : llvm::enumerate(x.axes)) {

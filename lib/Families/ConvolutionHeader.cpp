@@ -124,6 +124,7 @@ families::describeCore(const Convolution &convolution, std::string &why) {
   CoreInstance core;
   core.header = std::move(*header);
   core.inputs = convolution.program.buffers.size();
+  core.isProduct = !convolution.hasWindow;
   core.buffers["X"] = "in" + std::to_string(convolution.x.input);
   core.buffers["W"] = "in" + std::to_string(convolution.w.input);
   core.buffers["OUT"] = "out0";

@@ -237,5 +237,9 @@ private:
 std::optional<families::CoreInstance>
 families::describeForHost(const Convolution &convolution,
                           const Machine &machine, std::string &why) {
+  if (!convolution.hasWindow) {
+    why = "it has no window that moves";
+    return std::nullopt;
+  }
   return HeaderWriter(convolution, machine).run(why);
 }

@@ -135,17 +135,20 @@ void families::acceptClass(CoreInstance &core, StringRef precision) {
   core.acceptsHalf = precision == "half";
 }
 
-std::vector<CoreInstance> families::findCores(mlir::Block &pattern,
-                                              StringRef target,
-                                              std::string &why,
-                                              const Machine &machine) {
+std::vector<CoreInstance>
+families::findCores(mlir::Block &pattern, StringRef target, std::string &why,
+                    const Machine &machine, StringRef precision) {
   std::vector<CoreInstance> found, last;
   std::string reasons;
   for (const Core &core : cores()) {
     std::string reason;
     if (auto instance = findCore(core.name, pattern, target, reason, machine)) {
-      // As a product it does not know that windows share elements.
-      auto place = core.name == "convolution" ? found.begin() : found.end();
+      acceptClass(*instance, precision);
+      // As a contraction it does not know that windows share elements, and its
+      // families sum three products where one is enough that rounds f32.
+      bool isFirst = core.name == "convolution" &&
+                     (!instance->isProduct || instance->acceptsTF32);
+      auto place = isFirst ? found.begin() : found.end();
       if (instance->isWithoutReuse)
         last.push_back(std::move(*instance));
       else

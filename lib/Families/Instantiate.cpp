@@ -352,11 +352,10 @@ std::string families::explainFamilies(ArrayRef<Family> families,
   if (ofTarget.empty())
     return "";
   std::string why;
-  std::vector<CoreInstance> cores = findCores(pattern, target, why, machine);
+  std::vector<CoreInstance> cores =
+      findCores(pattern, target, why, machine, precision);
   if (cores.empty())
     return "no family: the workload is none of their cores: " + why + "\n";
-  for (CoreInstance &core : cores)
-    acceptClass(core, precision);
   std::string text;
   for (const Family *family : ofTarget)
     text += "family " + family->name + explain(*family, cores) + "\n";

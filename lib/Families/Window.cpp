@@ -151,6 +151,16 @@ public:
     return axes;
   }
 
+  std::optional<WindowAxis> runInnermost() {
+    SmallVector<WindowAxis> found;
+    for (unsigned var = products.resultVars; var-- > 0;)
+      if (isOwn(var) && products.program.vars[var].extent > 1)
+        for (unsigned d = 0; d < source.index.size(); ++d)
+          if (source.index[d].coefficient(var) == 1 && add(d, found))
+            return found.front();
+    return std::nullopt;
+  }
+
 private:
   bool fail(const Twine &reason) {
     why = reason.str();
@@ -245,4 +255,12 @@ families::findAxes(const SummedProducts &products, const WindowSource &source,
                    const llvm::SmallBitVector &own,
                    const llvm::SmallBitVector &other, std::string &why) {
   return AxisFinder(products, source, own, other, why).run();
+}
+
+std::optional<WindowAxis> families::findRow(const SummedProducts &products,
+                                            const WindowSource &source,
+                                            const llvm::SmallBitVector &own,
+                                            const llvm::SmallBitVector &other) {
+  std::string why;
+  return AxisFinder(products, source, own, other, why).runInnermost();
 }

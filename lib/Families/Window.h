@@ -43,6 +43,14 @@ findAxes(const SummedProducts &products, const WindowSource &source,
          const llvm::SmallBitVector &own, const llvm::SmallBitVector &other,
          std::string &why);
 
+/// Of a source without windows: the innermost coordinate of the result that the
+/// other factor does not have and that is a dimension of the source, as an axis
+/// with a kernel of one element.
+std::optional<WindowAxis> findRow(const SummedProducts &products,
+                                  const WindowSource &source,
+                                  const llvm::SmallBitVector &own,
+                                  const llvm::SmallBitVector &other);
+
 } // namespace fastk::families
 
 #endif // FASTK_LIB_FAMILIES_WINDOW_H

@@ -127,10 +127,11 @@ lowerByFirst(FamiliesOfCore families, CanonicalForm &form,
              WorkloadMatcher &matcher, const catalog::Machine &machine) {
   StringRef target = matcher.getFilter().target;
   std::string why;
+  Precision loosest = matcher.filterFor(form.key).loosest;
   std::vector<families::CoreInstance> cores =
-      families::findCores(form.getPattern().front(), target, why, machine);
-  return lowerByFirst(families, matcher.filterFor(form.key).loosest, cores,
-                      form.getLowering(), target);
+      families::findCores(form.getPattern().front(), target, why, machine,
+                          stringifyPrecision(loosest));
+  return lowerByFirst(families, loosest, cores, form.getLowering(), target);
 }
 
 bool FamilyQuery::isServed(WorkloadOp workload) {

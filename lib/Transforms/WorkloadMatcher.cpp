@@ -14,6 +14,8 @@
 using namespace mlir;
 using namespace fastk;
 
+/// By its maps, which the key is of: a kernel of one element is a window as it
+/// is written, and no workload that is written as a product has its key.
 static bool isConvolution(Region &pattern) {
   WorkloadFeatures features = analyzeWorkload(pattern);
   return features.kind == WorkloadKind::Convolution &&

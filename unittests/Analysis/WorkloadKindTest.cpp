@@ -126,6 +126,23 @@ TEST(WorkloadFeatures, ConvolutionParameters) {
   EXPECT_EQ(c.dilation, (Sizes{1, 1}));
 }
 
+// Classes of precision go by this, of the canonical form.
+TEST(WorkloadFeatures, AKernelOfOnePixelIsAConvolution) {
+  ParsedModule module(R"mlir(
+func.func @f(%x: tensor<2x8x9x9xf32>, %w: tensor<16x8x1x1xf32>, %o: tensor<2x16x9x9xf32>) -> tensor<2x16x9x9xf32> {
+  %r = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<2x8x9x9xf32>, tensor<16x8x1x1xf32>)
+    outs(%o : tensor<2x16x9x9xf32>) -> tensor<2x16x9x9xf32>
+  return %r : tensor<2x16x9x9xf32>
+})mlir");
+  for (bool isGeneric : {false, true}) {
+    if (isGeneric)
+      module.generalize();
+    WorkloadFeatures f = analyzeWorkload(module.body());
+    EXPECT_EQ(f.kind, WorkloadKind::Convolution);
+    EXPECT_TRUE(f.contractions.empty());
+  }
+}
+
 TEST(WorkloadFeatures, NormsScaleAndBias) {
   auto module = ParsedModule::golden("layernorm");
   WorkloadFeatures f = analyzeWorkload(module->body());

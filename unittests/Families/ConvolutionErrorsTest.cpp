@@ -19,6 +19,7 @@ static std::string whyNot(const std::string &text) {
   return matched.why;
 }
 
+// Of f32 both are convolutions, too: PixelConvolutionTest.cpp.
 TEST(ConvolutionErrorsTest, AContractionHasNoWindow) {
   EXPECT_THAT(whyNot(ContractionText().str()),
               HasSubstr("no window that moves"));

@@ -140,9 +140,11 @@ struct Described {
 /// The first instances of the families of a folder for a workload of theirs
 /// have plans that keep the rules, and compile. \p mustServe: there are some.
 static void compileInstances(llvm::StringRef folder, llvm::StringRef core,
-                             const std::string &text, bool mustServe) {
+                             const std::string &text, bool mustServe,
+                             llvm::StringRef precision = "ieee") {
   Described workload(core, text);
   ASSERT_TRUE(workload.core) << workload.why << "\n" << text;
+  acceptClass(*workload.core, precision);
   mlir::Block &body = workload.body();
   std::vector<int64_t> in = bufferBytes(body.getArgumentTypes());
   std::vector<int64_t> out =
@@ -244,6 +246,20 @@ NVRTC_TEST(ShippedFamiliesTest, ConvolutionsCompile) {
   for (uint64_t number = 0; number < 16; ++number)
     compileInstances(FASTK_FAMILIES_DIR, "convolution",
                      sampleConvolution(6, number).text.str(), false);
+}
+
+// Of f32, where it may be rounded: pixels, and rows of matrices.
+NVRTC_TEST(ShippedFamiliesTest, ProductsAsConvolutionsCompile) {
+  ConvolutionText pixels;
+  pixels.type = pixels.result = "f32";
+  pixels.inChannels = 40;
+  pixels.axes = {{28, 1, 1, 1, 0, 0, 1}, {30, 1, 1, 1, 0, 0, 1}};
+  ContractionText product;
+  product.type = product.result = "f32";
+  for (const char *precision : {"tf32", "half"})
+    for (const std::string &text : {pixels.str(), product.str()})
+      compileInstances(FASTK_FAMILIES_DIR, "convolution", text, true,
+                       precision);
 }
 
 // Random ones, and all kinds among them.

@@ -17,6 +17,10 @@
 // types and what moves elements. n, g, o and c are groups of loops, each walked
 // as one index, its last loop fastest; there are up to three axes.
 //
+// A product of f32 is one, too, on GPUs: of a kernel of one element. Where
+// classes allow TF32 is told apart for convolutions, families for them have to
+// serve those of one pixel.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FASTK_FAMILIES_CONVOLUTION_H
@@ -56,6 +60,8 @@ struct ConvolutionPlace {
 struct Convolution : SummedProducts {
   /// The factors, and the types of their elements.
   mlir::Value xFactor, wFactor;
+  /// False: a product. Kernels are of one element, or the window is all of X.
+  bool hasWindow = true;
   catalog::Elem xElem = catalog::Elem::F32, wElem = catalog::Elem::F32;
   /// Variables of each group, outermost first; and the extents of the groups.
   llvm::SmallVector<unsigned> batch, groups, outChannels, inChannels;
@@ -80,7 +86,7 @@ std::optional<Convolution> matchConvolution(mlir::Block &body,
 /// text.
 std::optional<CoreInstance> describeCore(const Convolution &convolution,
                                          std::string &why);
-/// The header of a C program for it, on one machine.
+/// The header of a C program for it, on one machine. A product has none.
 std::optional<CoreInstance> describeForHost(const Convolution &convolution,
                                             const catalog::Machine &machine,
                                             std::string &why);

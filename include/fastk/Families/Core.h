@@ -45,6 +45,9 @@ struct CoreInstance {
   /// of products is built to use again is not there, so that a family of
   /// another core is preferred.
   bool isWithoutReuse = false;
+  /// A convolution whose window does not move: families for contractions are
+  /// for it, too, and first where nothing may be rounded.
+  bool isProduct = false;
   /// What the plan may use of the device.
   int64_t multiprocessors = 0, sharedBytes = 0;
   /// Of the host: the machine that the header is for.
@@ -78,11 +81,13 @@ std::string listCores();
 std::optional<CoreInstance> findCore(llvm::StringRef core, mlir::Block &pattern,
                                      llvm::StringRef target, std::string &why,
                                      const catalog::Machine &machine = {});
-/// As all cores that it is, a convolution first, those without reuse last.
-/// None: \p why says of each what it is not.
+/// As all cores that it is, in class \p precision (acceptClass()). A
+/// convolution is first, a product as one where f32 may be rounded; those
+/// without reuse are last. None: \p why says of each what it is not.
 std::vector<CoreInstance> findCores(mlir::Block &pattern,
                                     llvm::StringRef target, std::string &why,
-                                    const catalog::Machine &machine = {});
+                                    const catalog::Machine &machine = {},
+                                    llvm::StringRef precision = "ieee");
 
 } // namespace fastk::families
 

@@ -15,6 +15,8 @@ std::vector<families::CoreInstance>
 fastk::coresOf(const ProposalContext &context) {
   LoweringOp workload = context.workload;
   std::string why;
+  // In the order of class `ieee`: what language models are asked for is for the
+  // first, and a product is a contraction.
   std::vector<families::CoreInstance> cores =
       families::findCores(workload.getPattern().front(), context.target.target,
                           why, catalog::machineOf(context.target));

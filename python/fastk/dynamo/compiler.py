@@ -50,9 +50,9 @@ class Settings:
 
 
 def allowed_precision(device):
-    """The classes that torch's flags allow on a device, as --precision has them. A
-    convolution of one pixel is a product to fastk: so where torch allows TF32 in products
-    alone, nothing has it."""
+    """The classes that torch's flags allow on a device, as --precision has them. What
+    has both has the class of products: so where torch allows TF32 in products alone,
+    nothing has it."""
     if device.type != "cuda":
         return "ieee"
     # The older flags (allow_tf32) set these, and raise where both kinds are in use.
