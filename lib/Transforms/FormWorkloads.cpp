@@ -11,6 +11,7 @@
 #include "RaiseVariances.h"
 #include "ReplaceWorkload.h"
 #include "StaticConcat.h"
+#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
@@ -20,36 +21,24 @@ namespace {
 /// One way to form workloads.
 struct FusionMode {
   Fusion fusion;
+  llvm::StringLiteral name;
   void (*fuse)(form::BlockGraph &);
   /// Whether cheap producers are copied into each workload.
   bool replicateCheap;
   /// Whether scans are part of workloads.
   bool takesScans;
+  /// Whether its regions are worth a question, as far as can be said without a
+  /// graph, and with one; null: they are.
+  bool (*isAsked)(Block &, WinnerQuery &, WorkloadOp known) = nullptr;
+  bool (*isAskedOf)(const form::BlockGraph &, WinnerQuery &) = nullptr;
+  /// Whether each of its regions is of a scan.
+  bool isOfScans = false;
 
   form::BlockGraph graphOf(Block &block) const {
     return form::BlockGraph(block, replicateCheap, takesScans);
   }
 };
 } // namespace
-
-/// Each makes regions that lie within those of the one before.
-static constexpr FusionMode kModes[] = {
-    {Fusion::Whole, form::fuseWhole, true, true},
-    {Fusion::Greedy, form::fuseGreedy, true, false},
-    // Only regions of winners are formed so, and only where those before have
-    // none: few programs are of a convolution and its pooling.
-    {Fusion::Greedy, form::fuseGreedyApart, true, false},
-    // Where WinnerQuery::takesSingleResults().
-    {Fusion::Greedy, form::fuseSingleResults, true, false},
-    {Fusion::Op, form::fuseOp, false, false}};
-
-/// The place in kModes.
-static size_t indexOf(Fusion fusion) {
-  return llvm::find_if(
-             kModes,
-             [&](const FusionMode &mode) { return mode.fusion == fusion; }) -
-         std::begin(kModes);
-}
 
 static remark::RemarkOpts about(FunctionOpInterface function, StringRef name) {
   return remark::RemarkOpts::name(name).category("fastk").function(
@@ -76,30 +65,39 @@ static SmallVector<Block *> blocksOf(FunctionOpInterface function) {
   return blocks;
 }
 
-/// True when fusion=whole makes one region of the block, and that is too large
+/// False when fusion=whole makes one region of the block, and that is too large
 /// for any winner: nothing stands between its ops that must stay outside.
-static bool isTooLargeAsOne(const form::BlockGraph &graph,
-                            uint64_t mostReductions) {
+static bool isWholeAskedOf(const form::BlockGraph &graph,
+                           WinnerQuery &winners) {
   uint64_t reductions = 0;
   for (const form::Node &node : graph.nodes) {
     if (node.role == form::Role::Outside && !node.uses.empty() &&
         !node.op->hasTrait<OpTrait::IsTerminator>())
-      return false;
+      return true;
     reductions +=
         node.role == form::Role::Compute && form::isReduction(node.op);
   }
-  return reductions > mostReductions;
+  return reductions <= winners.mostReductions();
 }
 
-/// Without one the regions are those of fusion=greedy, which were asked for.
-static bool hasPooling(const form::BlockGraph &graph) {
+/// Without a pooling the regions are those of fusion=greedy, which were asked
+/// for.
+static bool isApartAskedOf(const form::BlockGraph &graph, WinnerQuery &) {
   return llvm::any_of(graph.nodes, [](const form::Node &node) {
     return node.role == form::Role::Compute && node.kind == form::Kind::Pooling;
   });
 }
 
-/// A norm, and no sum of products.
-static bool isOfStatistics(const form::BlockGraph &graph) {
+static bool hasScan(Block &block, WinnerQuery &, WorkloadOp) {
+  return !block.getOps<tm_tensor::ScanOp>().empty();
+}
+
+static bool areSinglesAsked(Block &, WinnerQuery &winners, WorkloadOp known) {
+  return winners.takesSingleResults() && known && known.getNumResults() > 1;
+}
+
+/// Of a norm, and no sum of products.
+static bool areSinglesAskedOf(const form::BlockGraph &graph, WinnerQuery &) {
   return llvm::all_of(graph.nodes, [](const form::Node &node) {
     return node.role != form::Role::Compute ||
            node.kind == form::Kind::Elementwise ||
@@ -108,27 +106,67 @@ static bool isOfStatistics(const form::BlockGraph &graph) {
   });
 }
 
+/// Only regions of winners are formed so. They lie within those of the whole,
+/// whose scans no other way takes.
+template <form::ScanNeighbours neighbours>
+static constexpr FusionMode kScans = {
+    Fusion::Whole,
+    "scan",
+    [](form::BlockGraph &graph) { form::fuseScans(graph, neighbours); },
+    /*replicateCheap=*/true,
+    /*takesScans=*/true,
+    hasScan,
+    /*isAskedOf=*/nullptr,
+    /*isOfScans=*/true};
+
+/// Each makes regions that lie within those of one before. The first of a
+/// Fusion is what an option names.
+static constexpr FusionMode kModes[] = {
+    {Fusion::Whole, "whole", form::fuseWhole, true, true, nullptr,
+     isWholeAskedOf},
+    kScans<form::ScanNeighbours::All>,
+    kScans<form::ScanNeighbours::Producers>,
+    kScans<form::ScanNeighbours::Consumers>,
+    kScans<form::ScanNeighbours::None>,
+    {Fusion::Greedy, "greedy", form::fuseGreedy, true, false},
+    // Only regions of winners are formed so, and only where those before have
+    // none: few programs are of a convolution and its pooling.
+    {Fusion::Greedy, "greedy", form::fuseGreedyApart, true, false, nullptr,
+     isApartAskedOf},
+    {Fusion::Greedy, "greedy", form::fuseSingleResults, true, false,
+     areSinglesAsked, areSinglesAskedOf},
+    {Fusion::Op, "op", form::fuseOp, false, false}};
+
+/// The place in kModes.
+static size_t indexOf(Fusion fusion) {
+  return llvm::find_if(
+             kModes,
+             [&](const FusionMode &mode) { return mode.fusion == fusion; }) -
+         std::begin(kModes);
+}
+
+/// True when the one region that was formed is all of the block.
+static bool isAll(const form::BlockGraph &graph) {
+  return llvm::none_of(graph.nodes, [](const form::Node &node) {
+    return node.role == form::Role::Compute && node.group < 0;
+  });
+}
+
 /// Makes workloads of those regions of `mode` that have a winner. `known` is a
 /// region that is known to have none.
 static unsigned takeWinners(Block &block, const FusionMode &mode,
                             FunctionOpInterface function, WinnerQuery &winners,
                             WorkloadOp known = nullptr) {
-  bool makesSingleResults = mode.fuse == form::fuseSingleResults;
-  if (makesSingleResults &&
-      !(winners.takesSingleResults() && known && known.getNumResults() > 1))
+  // A graph takes as long as there are ops.
+  if (mode.isAsked && !mode.isAsked(block, winners, known))
     return 0;
   form::BlockGraph graph = mode.graphOf(block);
-  uint64_t mostReductions = winners.mostReductions();
-  if (mode.fuse == form::fuseWhole && isTooLargeAsOne(graph, mostReductions))
-    return 0;
-  if (mode.fuse == form::fuseGreedyApart && !hasPooling(graph))
-    return 0;
-  if (makesSingleResults && !isOfStatistics(graph))
+  if (mode.isAskedOf && !mode.isAskedOf(graph, winners))
     return 0;
   mode.fuse(graph);
   auto isLive = [](const form::Group &group) { return !group.members.empty(); };
   size_t live = llvm::count_if(graph.groups, isLive);
-  if (live == 0 || (known && live == 1))
+  if (live == 0 || (known && live == 1 && isAll(graph)))
     return 0;
   auto keep = [&](WorkloadOp workload) {
     if (!winners.hasWinner(workload)) {
@@ -138,32 +176,34 @@ static unsigned takeWinners(Block &block, const FusionMode &mode,
     remark::analysis(workload.getLoc(),
                      about(function, winners.nameOfRegions()))
         << remark::metric("workload", workload.getName())
-        << remark::metric("fusion", Choices<Fusion>::name(mode.fusion));
+        << remark::metric("fusion", mode.name);
     return true;
   };
-  return form::materialize(graph, keep, mostReductions);
+  return form::materialize(graph, keep, winners.mostReductions());
 }
 
 static void formFunction(FunctionOpInterface function, size_t mode,
-                         WinnerQuery *winners) {
+                         WinnerQuery *winners, WinnerQuery *scans) {
   unsigned workloads = 0, computeOps = 0, outside = 0;
   for (Block *block : blocksOf(function)) {
     form::BlockGraph all = kModes[mode].graphOf(*block);
-    for (const form::Node &node : all.nodes) {
-      computeOps += node.role == form::Role::Compute;
-      if (node.reason.empty())
-        continue;
-      ++outside;
-      StringRef op = node.op->getName().getStringRef();
-      remark::missed(node.op->getLoc(), about(function, "left-outside"))
-          << remark::reason("{0} {1}", op.str(), node.reason);
-    }
+    computeOps += llvm::count_if(all.nodes, [](const form::Node &node) {
+      return node.role == form::Role::Compute;
+    });
     unsigned taken = 0;
     for (const FusionMode &larger : ArrayRef(kModes).take_front(mode))
-      if (winners)
-        taken += takeWinners(*block, larger, function, *winners);
+      if (WinnerQuery *asked = larger.isOfScans && scans ? scans : winners)
+        taken += takeWinners(*block, larger, function, *asked);
     workloads += taken;
     auto formRest = [&](form::BlockGraph &graph) {
+      for (const form::Node &node : graph.nodes) {
+        if (node.reason.empty())
+          continue;
+        ++outside;
+        StringRef op = node.op->getName().getStringRef();
+        remark::missed(node.op->getLoc(), about(function, "left-outside"))
+            << remark::reason("{0} {1}", op.str(), node.reason);
+      }
       kModes[mode].fuse(graph);
       workloads += form::materialize(graph);
     };
@@ -226,14 +266,14 @@ int64_t fastk::largestReduction(WorkloadOp workload) {
 }
 
 LogicalResult fastk::formWorkloads(ModuleOp module, Fusion fusion,
-                                   WinnerQuery *winners) {
+                                   WinnerQuery *winners, WinnerQuery *scans) {
   if (failed(convertElementwiseToLinalg(module)))
     return failure();
   makeConcatsStatic(module);
   for (auto function : module.getOps<FunctionOpInterface>())
     if (!function.isExternal()) {
       raiseVariances(function);
-      formFunction(function, indexOf(fusion), winners);
+      formFunction(function, indexOf(fusion), winners, scans);
     }
   return success();
 }

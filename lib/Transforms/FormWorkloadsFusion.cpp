@@ -30,10 +30,6 @@ static bool isInput(Operation *op, Value value) {
   return !dps || llvm::is_contained(dps.getDpsInputs(), value);
 }
 
-/// A thread of a GPU has registers for so many in vectors of four, and a launch
-/// room for their addresses.
-static constexpr size_t kMostOperands = 64;
-
 /// The one other group that reads what the group computes, where it `mayRead`
 /// each value; or -1: several do, or it is needed outside of all groups.
 static int soleReaderOf(const BlockGraph &graph, int group,

@@ -10,7 +10,8 @@
 // could be one op without a cycle. The fusion rules (FormWorkloadsFusion.cpp)
 // only ever ask this class; it owns the invariants:
 //
-//  * a compute op is in at most one group, and in exactly one at the end;
+//  * a compute op is in at most one group, and in exactly one at the end, but
+//    where only regions of winners are formed;
 //  * cheap producers (constants, fills, generators, casts up, slices, pads) are
 //    copied into every group that uses them, and views into every group that
 //    holds both their ends, so they never tie two groups together;
@@ -104,11 +105,15 @@ struct Producer {
   mlir::Value value;
 };
 
+/// A thread of a GPU has registers for so many operands in vectors of four, and
+/// a launch room for their addresses.
+inline constexpr size_t kMostOperands = 64;
+
 class BlockGraph {
 public:
   /// `replicateCheap` is false for fusion=op, where each linalg op is one
   /// workload and only constants, empties and fills are copied. `takesScans` is
-  /// true for fusion=whole alone: a scan by itself has no winners.
+  /// false where what has no winner is formed, too: a scan is left as it is.
   BlockGraph(mlir::Block &block, bool replicateCheap, bool takesScans);
 
   mlir::Block &block;
@@ -178,7 +183,8 @@ bool isReduction(mlir::Operation *op);
 /// The number of points in a linalg op's iteration space; 0 for other ops.
 int64_t iterationCount(mlir::Operation *op);
 
-/// The fusion rules. Each puts every compute op of the graph into a group.
+/// The fusion rules. Each but fuseScans() puts every compute op of the graph
+/// into a group.
 void fuseOp(BlockGraph &graph);
 void fuseGreedy(BlockGraph &graph);
 /// As fuseGreedy(), but no pooling is part of a convolution's group.
@@ -187,6 +193,20 @@ void fuseGreedyApart(BlockGraph &graph);
 /// ends a region, but for what is elementwise.
 void fuseSingleResults(BlockGraph &graph);
 void fuseWhole(BlockGraph &graph);
+
+/// What a scan's region has beside the scan and what is copied into it: ops
+/// that are elementwise, or only move values.
+enum class ScanNeighbours {
+  All,
+  /// Those that only the region reads.
+  Producers,
+  /// Those that read the region, and nothing more that is computed.
+  Consumers,
+  None
+};
+/// A region of each scan, but for those that are the same with the neighbours
+/// that `neighbours` comes after.
+void fuseScans(BlockGraph &graph, ScanNeighbours neighbours);
 
 /// Replaces each live group by a `fastk.workload` and puts the block into an
 /// order in which definitions come first. With `keep`, only the groups whose

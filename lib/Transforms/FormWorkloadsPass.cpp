@@ -23,14 +23,16 @@ namespace {
 struct FastkFormWorkloadsPass
     : impl::FastkFormWorkloadsPassBase<FastkFormWorkloadsPass> {
   using Base::Base;
-  FastkFormWorkloadsPass(Fusion fusion, WinnerQuery *winners)
-      : winners(winners) {
+  FastkFormWorkloadsPass(Fusion fusion, WinnerQuery *winners,
+                         WinnerQuery *scans)
+      : winners(winners), scans(scans) {
     this->fusion = fusion;
   }
 
   void runOnOperation() override {
-    if (failed(bank.empty() ? formWorkloads(getOperation(), fusion, winners)
-                            : formByBank()))
+    if (failed(bank.empty()
+                   ? formWorkloads(getOperation(), fusion, winners, scans)
+                   : formByBank()))
       signalPassFailure();
   }
 
@@ -51,7 +53,7 @@ private:
     });
   }
 
-  WinnerQuery *winners = nullptr;
+  WinnerQuery *winners = nullptr, *scans = nullptr;
 };
 
 /// Not registered: in a pipeline `fastk-form-workloads{bank=DIR}` does both.
@@ -73,8 +75,9 @@ struct SplitWorkloadsPass
 } // namespace
 
 std::unique_ptr<Pass> createFormWorkloadsPass(Fusion fusion,
-                                              WinnerQuery *winners) {
-  return std::make_unique<FastkFormWorkloadsPass>(fusion, winners);
+                                              WinnerQuery *winners,
+                                              WinnerQuery *scans) {
+  return std::make_unique<FastkFormWorkloadsPass>(fusion, winners, scans);
 }
 
 std::unique_ptr<Pass> createSplitWorkloadsPass(Fusion fusion,

@@ -43,9 +43,11 @@ public:
 
 /// Forms the workloads of every function as `fusion` says. With `winners`,
 /// regions that are larger than `fusion` makes them are taken first where they
-/// have a winner.
+/// have a winner. `scans` is asked in its place for regions of one scan each,
+/// which are part of no workload otherwise, but with fusion=whole.
 mlir::LogicalResult formWorkloads(mlir::ModuleOp module, Fusion fusion,
-                                  WinnerQuery *winners);
+                                  WinnerQuery *winners,
+                                  WinnerQuery *scans = nullptr);
 
 /// Splits workloads without a winner in which smaller regions have one: the
 /// largest first, down to those of `smallest`. What is left of them is formed
@@ -58,9 +60,10 @@ mlir::LogicalResult splitWorkloads(mlir::ModuleOp module, Fusion fusion,
 /// static shape; 0 where there is none.
 int64_t largestReduction(WorkloadOp workload);
 
-/// The same two steps as passes. `winners` outlives the pass.
-std::unique_ptr<mlir::Pass> createFormWorkloadsPass(Fusion fusion,
-                                                    WinnerQuery *winners);
+/// The same two steps as passes. Who is asked outlives the pass.
+std::unique_ptr<mlir::Pass>
+createFormWorkloadsPass(Fusion fusion, WinnerQuery *winners,
+                        WinnerQuery *scans = nullptr);
 std::unique_ptr<mlir::Pass> createSplitWorkloadsPass(Fusion fusion,
                                                      WinnerQuery &winners);
 

@@ -18,7 +18,8 @@ def FastkFormWorkloadsPass
       ops around it (bias, activation, residual); a decomposed softmax, norm or
       attention is one workload; other elementwise chains are one each.
     * `fusion=whole`: each function body as few workloads as dependences allow;
-      `tm_tensor.scan` is part of them in this mode alone.
+      `tm_tensor.scan` is part of them in this mode alone, but where it has a
+      winner.
 
     Cheap producers (constants, fills, masks and positions, broadcasts, casts to
     wider types, slices, pads, transposes that feed contractions) are copied into
@@ -30,8 +31,9 @@ def FastkFormWorkloadsPass
 
     With `bank`, the largest region with a winner wins: regions larger than
     `fusion` forms are looked up first, then those that it forms, and one without
-    a winner is split where smaller regions in it have one. What remains is
-    formed as `fusion` says.
+    a winner is split where smaller regions in it have one. A scan is looked up
+    with what is elementwise before and after it, then with the one, the other
+    and neither. What remains is formed as `fusion` says.
 
     Ops that cannot be part of a workload (dynamic shapes, side effects, control
     flow) stay where they are, each with a remark that says why. The regions of

@@ -24,8 +24,8 @@ def TMTensorDialect : Dialect {
   let summary = "Scans, scatters, sorts and attention as torch-mlir writes them";
   let description = [{
     The ops that torch-mlir leaves beside linalg, in its own assembly. But for
-    scans under `fusion=whole` they are no part of workloads and have no
-    winners: each is lowered to loops, or to linalg, by default.
+    scans, under `fusion=whole` or with a winner, they are no part of workloads:
+    each is lowered to loops, or to linalg, by default.
 
     All are in destination-passing style: `outs` gives the initial values, and a
     tensor result for each. On memrefs an op writes its `outs` and has no results.
