@@ -89,8 +89,9 @@ LogicalResult fastk::prepareModel(ModuleOp module, StringRef target) {
 }
 
 LogicalResult fastk::runFormWorkloads(ModuleOp module, Fusion fusion,
-                                      WinnerQuery *winners) {
-  return runPass(module, createFormWorkloadsPass(fusion, winners));
+                                      WinnerQuery *winners,
+                                      WinnerQuery *scans) {
+  return runPass(module, createFormWorkloadsPass(fusion, winners, scans));
 }
 
 LogicalResult fastk::runSplitWorkloads(ModuleOp module, Fusion fusion,
@@ -99,10 +100,11 @@ LogicalResult fastk::runSplitWorkloads(ModuleOp module, Fusion fusion,
 }
 
 LogicalResult fastk::formWithWinners(ModuleOp module, Fusion fusion,
-                                     WorkloadMatcher &matcher) {
+                                     WorkloadMatcher &matcher,
+                                     WinnerQuery *scans) {
   return matcher.withRemoteWinners(module, [&] {
     return runFormWorkloads(module, fusion,
-                            matcher.anyWinners() ? &matcher : nullptr);
+                            matcher.anyWinners() ? &matcher : nullptr, scans);
   });
 }
 

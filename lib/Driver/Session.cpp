@@ -66,8 +66,8 @@ llvm::Error Session::openBanks(WinnerOptions options) {
   return llvm::Error::success();
 }
 
-LogicalResult Session::form(ModuleOp module) {
-  return formWithWinners(module, fusion, *matcher);
+LogicalResult Session::form(ModuleOp module, WinnerQuery *scans) {
+  return formWithWinners(module, fusion, *matcher, scans);
 }
 
 FailureOr<ApplySummary> Session::apply(ModuleOp module) {

@@ -145,6 +145,12 @@ bool FamilyQuery::isServed(WorkloadOp workload) {
          lowerByFirst(families, **form, winners, machine).second;
 }
 
+std::unique_ptr<WinnerQuery>
+fastk::familyQuery(WorkloadMatcher &matcher, FamiliesOfCore families,
+                   const catalog::Machine &machine) {
+  return std::make_unique<FamilyQuery>(matcher, families, machine);
+}
+
 LogicalResult fastk::cutForFamilies(ModuleOp module, Fusion fusion,
                                     WorkloadMatcher &matcher,
                                     FamiliesOfCore families,

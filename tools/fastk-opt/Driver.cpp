@@ -355,7 +355,20 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
     return kExitWrong;
   if (llvm::Error error = openBanks(options, session, executable))
     return fail(std::move(error));
-  if (failed(session.form(*module)))
+  WorkloadMatcher &matcher = session.getMatcher();
+  UsableFamilies families;
+  auto ofCore = [&](StringRef core) { return families.of(core); };
+  // They are asked for scans before anything is formed, so that a search has
+  // the workloads of them, too.
+  std::unique_ptr<WinnerQuery> scans;
+  if (options.fromFamilies) {
+    if (llvm::Error error =
+            UsableFamilies::find(matcher.getFilter(), executable)
+                .moveInto(families))
+      return fail(std::move(error));
+    scans = familyQuery(matcher, ofCore, families.getMachine());
+  }
+  if (failed(session.form(*module, scans.get())))
     return kExitWrong;
   if (options.scaffold)
     return writeScaffold(options, *module, session);
@@ -366,18 +379,10 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   if (options.search.scope != SearchScope::None)
     if (int status = search(options, *module, session, metrics, log->get()))
       return status;
-  WorkloadMatcher &matcher = session.getMatcher();
-  UsableFamilies families;
-  auto ofCore = [&](StringRef core) { return families.of(core); };
-  if (options.fromFamilies) {
-    if (llvm::Error error =
-            UsableFamilies::find(matcher.getFilter(), executable)
-                .moveInto(families))
-      return fail(std::move(error));
-    if (failed(cutForFamilies(*module, options.search.fusion, matcher, ofCore,
-                              families.getMachine())))
-      return kExitWrong;
-  }
+  if (options.fromFamilies &&
+      failed(cutForFamilies(*module, options.search.fusion, matcher, ofCore,
+                            families.getMachine())))
+    return kExitWrong;
   FailureOr<ApplySummary> summary = session.apply(*module);
   if (failed(summary))
     return kExitWrong;

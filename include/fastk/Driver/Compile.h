@@ -35,9 +35,11 @@ mlir::LogicalResult unrollLoops(mlir::ModuleOp module);
 mlir::LogicalResult prepareModel(mlir::ModuleOp module, llvm::StringRef target);
 
 /// fastk-form-workloads. With `winners`, regions larger than `fusion` forms are
-/// taken first where they have a winner.
+/// taken first where they have a winner; `scans` is asked in its place for
+/// those of one scan.
 mlir::LogicalResult runFormWorkloads(mlir::ModuleOp module, Fusion fusion,
-                                     WinnerQuery *winners = nullptr);
+                                     WinnerQuery *winners = nullptr,
+                                     WinnerQuery *scans = nullptr);
 
 /// Splits the workloads without a winner in which smaller regions have one.
 mlir::LogicalResult runSplitWorkloads(mlir::ModuleOp module, Fusion fusion,
@@ -46,9 +48,11 @@ mlir::LogicalResult runSplitWorkloads(mlir::ModuleOp module, Fusion fusion,
 /// The first half of a compile: forms workloads, first those that the banks
 /// have winners for. Where the banks have nothing for the target, no region is
 /// looked up but those of `fusion`. A search comes after it: it sees the
-/// workloads before any is split.
+/// workloads before any is split. `scans` may know more than the banks of
+/// regions of one scan (familyQuery()).
 mlir::LogicalResult formWithWinners(mlir::ModuleOp module, Fusion fusion,
-                                    WorkloadMatcher &matcher);
+                                    WorkloadMatcher &matcher,
+                                    WinnerQuery *scans = nullptr);
 
 /// The second half: splits workloads without a winner where parts of them have
 /// one, and applies all winners.

@@ -60,7 +60,7 @@ public:
 
   /// The two halves of a compile, see formWithWinners() and applyBestWinners().
   /// They come after openBanks(); a search comes in between.
-  mlir::LogicalResult form(mlir::ModuleOp module);
+  mlir::LogicalResult form(mlir::ModuleOp module, WinnerQuery *scans = nullptr);
   mlir::FailureOr<ApplySummary> apply(mlir::ModuleOp module);
 
 private:

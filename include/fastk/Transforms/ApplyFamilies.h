@@ -29,6 +29,12 @@ struct AdmittedFamily {
 using FamiliesOfCore =
     llvm::function_ref<llvm::ArrayRef<AdmittedFamily>(llvm::StringRef core)>;
 
+/// Answers as if what \p families serve had a winner, where \p matcher has
+/// none. All that it is made of outlives it.
+std::unique_ptr<WinnerQuery> familyQuery(WorkloadMatcher &matcher,
+                                         FamiliesOfCore families,
+                                         const catalog::Machine &machine);
+
 /// Before applyWinners(): cuts each workload of static shape that has no winner
 /// and that none of \p families serves, where they or a winner serve a smaller
 /// region with its heaviest op; what is left of it is formed anew as \p fusion
