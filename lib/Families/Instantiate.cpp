@@ -143,7 +143,7 @@ public:
                           : 0),
         program(header + family.program), definitions(program),
         numbers(readNumbers(program)) {
-    definitions.fixBefore(numbers.tuned);
+    definitions.fixAllBut(numbers.tuned);
   }
 
   /// False: the family does not take the workload.

@@ -108,17 +108,53 @@ static bool mayName(StringRef text, StringRef name) {
   return text.contains(name);
 }
 
-void families::ProgramDefinitions::fixBefore(
+/// The lines that define each name, or take it.
+static StringMap<unsigned> countNames(ArrayRef<ProgramLine> lines) {
+  StringMap<unsigned> counts;
+  for (const ProgramLine &line : lines)
+    if (line.kind == ProgramLine::Kind::Define ||
+        line.kind == ProgramLine::Kind::Undefine)
+      ++counts[line.name];
+  return counts;
+}
+
+void families::ProgramDefinitions::fixAllBut(
     ArrayRef<TunedParameter> parameters) {
-  for (; fixedLines < lines.size(); ++fixedLines) {
-    const ProgramLine &line = lines[fixedLines];
-    for (const TunedParameter &each : parameters)
-      if (line.name == each.name || mayName(line.value, each.name) ||
-          mayName(line.condition, each.name))
-        return;
-    if (conditions->counts(line, fixed))
-      define(line, fixed);
+  std::vector<std::string> moving;
+  for (const TunedParameter &each : parameters)
+    moving.push_back(each.name);
+  auto moves = [&](const ProgramLine &line) {
+    return any_of(moving, [&](StringRef name) {
+      return line.name == name || mayName(line.value, name) ||
+             mayName(line.condition, name);
+    });
+  };
+  for (; fixedLines < lines.size() && !moves(lines[fixedLines]); ++fixedLines)
+    if (conditions->counts(lines[fixedLines], fixed))
+      define(lines[fixedLines], fixed);
+  // Further on, what is under no condition, and said once.
+  StringMap<unsigned> counts = countNames(lines);
+  std::vector<ProgramLine> left(lines.begin(), lines.begin() + fixedLines);
+  bool isUnconditional = conditions->isOutermost();
+  int depth = 0;
+  for (ProgramLine &line : drop_begin(lines, fixedLines)) {
+    depth += line.kind == ProgramLine::Kind::If;
+    depth -= line.kind == ProgramLine::Kind::EndIf;
+    // A condition before it does not know it yet.
+    bool isAlone = line.kind == ProgramLine::Kind::Define && depth == 0 &&
+                   isUnconditional && counts.lookup(line.name) == 1 &&
+                   none_of(left, [&](const ProgramLine &before) {
+                     return mayName(before.condition, line.name);
+                   });
+    if (isAlone && !moves(line) && define(line, fixed)) {
+      conditions->counts(line, fixed);
+      continue;
+    }
+    if (!line.name.empty())
+      moving.push_back(line.name.str());
+    left.push_back(std::move(line));
   }
+  lines = std::move(left);
 }
 
 families::Names

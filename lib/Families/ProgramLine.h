@@ -42,6 +42,8 @@ public:
   /// Goes on by a line. True: it defines or undefines a name, and counts. Under
   /// a condition that cannot be decided lines count, as far as anybody knows.
   bool counts(const ProgramLine &line, const Names &names);
+  /// Whether no `#if` is open.
+  bool isOutermost() const { return branches.empty(); }
 
 private:
   /// The branches of one `#if`: whether the present one may be taken, and

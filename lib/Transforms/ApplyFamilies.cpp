@@ -73,17 +73,31 @@ firstChoices(FamiliesOfCore families, Precision loosest,
   return choices;
 }
 
-/// By the first family that serves it, core by core.
-static std::pair<const AdmittedFamily *, OwningOpRef<ModuleOp>>
-lowerByFirst(FamiliesOfCore families, Precision loosest,
-             ArrayRef<families::CoreInstance> cores, LoweringOp workload,
-             StringRef target) {
-  for (const families::CoreInstance &core : cores)
-    for (const auto &[admitted, instance] :
-         firstChoices(families, loosest, core))
+FamilyChoices::FamilyChoices(WorkloadMatcher &matcher, FamiliesOfCore families,
+                             const catalog::Machine &machine)
+    : matcher(matcher), families(families), machine(machine) {}
+
+std::pair<const AdmittedFamily *, OwningOpRef<ModuleOp>>
+FamilyChoices::lower(CanonicalForm &form) {
+  StringRef target = matcher.getFilter().target;
+  auto [known, isNew] = choices.try_emplace(form.key);
+  std::optional<Choice> &choice = known->second;
+  if (!isNew && !choice)
+    return {nullptr, nullptr};
+  if (choice)
+    return {choice->admitted, lowerBy(*choice->admitted, choice->instance,
+                                      form.getLowering(), target)};
+  std::string why;
+  Precision loosest = matcher.filterFor(form.key).loosest;
+  for (const families::CoreInstance &core :
+       families::findCores(form.getPattern().front(), target, why, machine,
+                           stringifyPrecision(loosest)))
+    for (auto &[admitted, instance] : firstChoices(families, loosest, core))
       if (OwningOpRef<ModuleOp> lowered =
-              lowerBy(*admitted, instance, workload, target))
+              lowerBy(*admitted, instance, form.getLowering(), target)) {
+        choice = {admitted, std::move(instance)};
         return {admitted, std::move(lowered)};
+      }
   return {nullptr, nullptr};
 }
 
@@ -91,9 +105,8 @@ namespace {
 /// What families serve as if it had a winner, where it has none.
 class FamilyQuery : public WinnerQuery {
 public:
-  FamilyQuery(WorkloadMatcher &winners, FamiliesOfCore families,
-              const catalog::Machine &machine)
-      : winners(winners), families(families), machine(machine) {}
+  explicit FamilyQuery(FamilyChoices &choices)
+      : choices(choices), winners(choices.getMatcher()) {}
 
   uint64_t mostReductions() override {
     return std::numeric_limits<uint64_t>::max();
@@ -115,24 +128,10 @@ public:
 private:
   bool isServed(WorkloadOp workload);
 
+  FamilyChoices &choices;
   WorkloadMatcher &winners;
-  FamiliesOfCore families;
-  const catalog::Machine &machine;
 };
 } // namespace
-
-/// The lowering of a workload in the form that its key is of.
-static std::pair<const AdmittedFamily *, OwningOpRef<ModuleOp>>
-lowerByFirst(FamiliesOfCore families, CanonicalForm &form,
-             WorkloadMatcher &matcher, const catalog::Machine &machine) {
-  StringRef target = matcher.getFilter().target;
-  std::string why;
-  Precision loosest = matcher.filterFor(form.key).loosest;
-  std::vector<families::CoreInstance> cores =
-      families::findCores(form.getPattern().front(), target, why, machine,
-                          stringifyPrecision(loosest));
-  return lowerByFirst(families, loosest, cores, form.getLowering(), target);
-}
 
 bool FamilyQuery::isServed(WorkloadOp workload) {
   if (!workload.hasStaticShape())
@@ -141,32 +140,26 @@ bool FamilyQuery::isServed(WorkloadOp workload) {
   ScopedDiagnosticHandler quiet(workload.getContext(),
                                 [](Diagnostic &) { return success(); });
   FailureOr<CanonicalForm *> form = winners.form(workload);
-  return succeeded(form) &&
-         lowerByFirst(families, **form, winners, machine).second;
+  return succeeded(form) && choices.lower(**form).second;
 }
 
-std::unique_ptr<WinnerQuery>
-fastk::familyQuery(WorkloadMatcher &matcher, FamiliesOfCore families,
-                   const catalog::Machine &machine) {
-  return std::make_unique<FamilyQuery>(matcher, families, machine);
+std::unique_ptr<WinnerQuery> fastk::familyQuery(FamilyChoices &choices) {
+  return std::make_unique<FamilyQuery>(choices);
 }
 
 LogicalResult fastk::cutForFamilies(ModuleOp module, Fusion fusion,
-                                    WorkloadMatcher &matcher,
-                                    FamiliesOfCore families,
-                                    const catalog::Machine &machine) {
+                                    FamilyChoices &choices) {
   // A single op is no region to ask for: without its pad a convolution is a
   // product of an operand that is as often as large as the window.
-  FamilyQuery query(matcher, families, machine);
-  return matcher.withRemoteWinners(module, [&] {
+  FamilyQuery query(choices);
+  return choices.getMatcher().withRemoteWinners(module, [&] {
     return splitWorkloads(module, fusion, query, /*smallest=*/Fusion::Greedy);
   });
 }
 
-LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
-                                   FamiliesOfCore families,
-                                   const catalog::Machine &machine,
+LogicalResult fastk::applyFamilies(ModuleOp module, FamilyChoices &choices,
                                    ApplySummary &summary) {
+  WorkloadMatcher &matcher = choices.getMatcher();
   SymbolTable symbols(module);
   SmallVector<WorkloadOp> workloads;
   module.walk([&](WorkloadOp workload) { workloads.push_back(workload); });
@@ -181,7 +174,7 @@ LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
     FailureOr<CanonicalForm *> form = matcher.form(workload);
     if (failed(form))
       return failure();
-    auto [admitted, lowered] = lowerByFirst(families, **form, matcher, machine);
+    auto [admitted, lowered] = choices.lower(**form);
     if (!lowered)
       continue;
     told.kind = WorkloadOutcome::Instance;

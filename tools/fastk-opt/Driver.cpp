@@ -358,6 +358,7 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   WorkloadMatcher &matcher = session.getMatcher();
   UsableFamilies families;
   auto ofCore = [&](StringRef core) { return families.of(core); };
+  FamilyChoices choices(matcher, ofCore, families.getMachine());
   // They are asked for scans before anything is formed, so that a search has
   // the workloads of them, too.
   std::unique_ptr<WinnerQuery> scans;
@@ -366,7 +367,7 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
             UsableFamilies::find(matcher.getFilter(), executable)
                 .moveInto(families))
       return fail(std::move(error));
-    scans = familyQuery(matcher, ofCore, families.getMachine());
+    scans = familyQuery(choices);
   }
   if (failed(session.form(*module, scans.get())))
     return kExitWrong;
@@ -380,17 +381,14 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
     if (int status = search(options, *module, session, metrics, log->get()))
       return status;
   if (options.fromFamilies &&
-      failed(cutForFamilies(*module, options.search.fusion, matcher, ofCore,
-                            families.getMachine())))
+      failed(cutForFamilies(*module, options.search.fusion, choices)))
     return kExitWrong;
   FailureOr<ApplySummary> summary = session.apply(*module);
   if (failed(summary))
     return kExitWrong;
   if (options.pushes)
     push(*summary, session, log->get());
-  if (options.fromFamilies &&
-      failed(applyFamilies(*module, matcher, ofCore, families.getMachine(),
-                           *summary)))
+  if (options.fromFamilies && failed(applyFamilies(*module, choices, *summary)))
     return kExitWrong;
   if (options.explainMiss) {
     llvm::StringMap<std::string> said;

@@ -76,19 +76,20 @@ public:
   explicit ProgramDefinitions(llvm::StringRef program);
   ~ProgramDefinitions();
   ProgramDefinitions(const ProgramDefinitions &) = delete;
-  /// Evaluates once, for all calls of evaluate(), what stands before the first
-  /// line that has to do with these parameters.
-  void fixBefore(llvm::ArrayRef<TunedParameter> parameters);
+  /// Evaluates once, for all calls of evaluate(), what has nothing to do with
+  /// these parameters.
+  void fixAllBut(llvm::ArrayRef<TunedParameter> parameters);
   /// All names that have a value where the parameters have the given ones.
   Names evaluate(const Names &parameters) const;
-  /// Those of fixBefore(), which no other line changes.
+  /// Those of fixAllBut(), which no other line changes.
   Names fixedNames() const;
 
 private:
   std::string program;
   /// What says numbers, in the order of the program, of which it is a part.
   std::vector<ProgramLine> lines;
-  /// What is known after the first `fixedLines`.
+  /// What is known after the first `fixedLines`, and of lines that were taken
+  /// out.
   size_t fixedLines = 0;
   Names fixed;
   std::unique_ptr<ProgramConditions> conditions;

@@ -10,6 +10,9 @@
 
 #include "fastk/Families/Family.h"
 #include "fastk/Transforms/ApplyWinners.h"
+#include "llvm/ADT/StringMap.h"
+#include <optional>
+#include <utility>
 
 namespace fastk {
 
@@ -29,31 +32,50 @@ struct AdmittedFamily {
 using FamiliesOfCore =
     llvm::function_ref<llvm::ArrayRef<AdmittedFamily>(llvm::StringRef core)>;
 
-/// Answers as if what \p families serve had a winner, where \p matcher has
-/// none. All that it is made of outlives it.
-std::unique_ptr<WinnerQuery> familyQuery(WorkloadMatcher &matcher,
-                                         FamiliesOfCore families,
-                                         const catalog::Machine &machine);
+/// What families offer for workloads. Each key is asked for once: it takes time
+/// to weigh all values of all parameters.
+class FamilyChoices {
+public:
+  /// All that it is made of outlives it. \p families are for the target of
+  /// \p matcher, the host being \p machine.
+  FamilyChoices(WorkloadMatcher &matcher, FamiliesOfCore families,
+                const catalog::Machine &machine);
+
+  WorkloadMatcher &getMatcher() const { return matcher; }
+
+  /// The instance that costs least by its family's own estimate, of the first
+  /// family that serves the workload in the class that the matcher accepts for
+  /// it, and a lowering by it. Null: none does.
+  std::pair<const AdmittedFamily *, mlir::OwningOpRef<mlir::ModuleOp>>
+  lower(CanonicalForm &form);
+
+private:
+  struct Choice {
+    const AdmittedFamily *admitted;
+    families::Instance instance;
+  };
+
+  WorkloadMatcher &matcher;
+  FamiliesOfCore families;
+  const catalog::Machine &machine;
+  /// By keys. Nothing: no family serves it.
+  llvm::StringMap<std::optional<Choice>> choices;
+};
+
+/// Answers as if what families serve had a winner, where the matcher has none.
+std::unique_ptr<WinnerQuery> familyQuery(FamilyChoices &choices);
 
 /// Before applyWinners(): cuts each workload of static shape that has no winner
-/// and that none of \p families serves, where they or a winner serve a smaller
-/// region with its heaviest op; what is left of it is formed anew as \p fusion
-/// says. So a convolution is no slower for the pooling behind it.
+/// and that no family serves, where they or a winner serve a smaller region
+/// with its heaviest op; what is left of it is formed anew as \p fusion says.
+/// So a convolution is no slower for the pooling behind it.
 mlir::LogicalResult cutForFamilies(mlir::ModuleOp module, Fusion fusion,
-                                   WorkloadMatcher &matcher,
-                                   FamiliesOfCore families,
-                                   const catalog::Machine &machine);
+                                   FamilyChoices &choices);
 
 /// After applyWinners(), whose `summary` it is: gives each workload of static
-/// shape that has no winner the instance that costs least by its family's own
-/// estimate, of the first family that serves it in the class that `matcher`
-/// accepts for it. All \p families are for the
-/// target of \p matcher, the host being \p machine. Each decision is a remark,
-/// and `summary` tells of it. Fails only where a symbol is in the way.
-mlir::LogicalResult applyFamilies(mlir::ModuleOp module,
-                                  WorkloadMatcher &matcher,
-                                  FamiliesOfCore families,
-                                  const catalog::Machine &machine,
+/// shape that has no winner what \p choices has for it. Each decision is a
+/// remark, and `summary` tells of it. Fails only where a symbol is in the way.
+mlir::LogicalResult applyFamilies(mlir::ModuleOp module, FamilyChoices &choices,
                                   ApplySummary &summary);
 
 } // namespace fastk

@@ -123,6 +123,31 @@ TEST(NumbersTest, ConditionsFollowParameters) {
   EXPECT_EQ(program.evaluate({{"WIDE", 0}}).at("N"), 64);
 }
 
+/// What is evaluated once for all values is what it is for each.
+TEST(NumbersTest, WhatParametersDoNotMoveStays) {
+  for (const char *text :
+       {"#define SIZE 100\n#define N 4 // tune: 4, 8\n#define PARTS (SIZE / "
+        "N)\n"
+        "#define TWICE (SIZE * 2)\n#define BOTH (TWICE + PARTS)\n",
+        "#define N 4 // tune: 4, 8\n#if N > 4\n#define A 1\n#else\n"
+        "#define A 2\n#endif\n#define B 7\n#define C (A + B)\n",
+        "#define N 4 // tune: 4, 8\n#define A 1\n#undef A\n#define A 2\n"
+        "#define B A\n",
+        "#define N 4 // tune: 4, 8\n#if LATER\n#define A 1\n#endif\n"
+        "#define LATER 1\n",
+        "#define N 4 // tune: 4, 8\n#define F(x) x\n#ifdef F\n#define A N\n"
+        "#endif\n"}) {
+    ProgramDefinitions plain(text), fixed(text);
+    fixed.fixAllBut(readNumbers(text).tuned);
+    for (int64_t n : {4, 8})
+      EXPECT_EQ(fixed.evaluate({{"N", n}}), plain.evaluate({{"N", n}})) << text;
+  }
+  ProgramDefinitions program("#define N 4 // tune: 4, 8\n#define SIZE 100\n"
+                             "#define PARTS (SIZE / N)\n");
+  program.fixAllBut({{"N", 4, {4, 8}}});
+  EXPECT_EQ(program.fixedNames(), (Names{{"SIZE", 100}}));
+}
+
 TEST(NumbersTest, AValueIsReplacedAndNothingElse) {
   std::string program = "#define N 4 // tune: 2, 4, 8\n#define M N\nint N4;";
   EXPECT_EQ(withValue(program, "N", 8),
