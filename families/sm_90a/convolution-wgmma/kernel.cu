@@ -1,28 +1,41 @@
 // Convolutions as implicit products on tensor cores, of f16, bf16, and f32 that may be rounded. Rows are pixels of the
 // result, columns output channels, terms are channels at each place of the kernel. One warpgroup loads boxes of X and W
-// by TMA, CONSUMERS warpgroups multiply 64 pixels each, persistent blocks walk over the tiles.
+// by TMA; two multiply: each a tile of its own, one storing while the other multiplies, or halves of one. Persistent
+// blocks walk over the tiles. What would not fill the device is split along the terms, and a last launch adds the parts.
 
-#define BN 128 // tune: 64, 128, 192, 256
-#define CONSUMERS 2 // tune: 1, 2
-#define TILE_X 16 // tune: 4, 8, 16, 32, 64, 128
+#define BM 128 // tune: 64, 128, 256
+#define BN 128 // tune: 32, 64, 128, 192, 256
+#define PINGPONG 1 // tune: 0, 1
+#define TILE_X 16 // tune: 4, 8, 16, 32, 64, 128, 256
+#define SPLIT 1 // tune: 1, 2, 4, 8, 16
+
+// Groups of 64 rows of a tile that a warpgroup multiplies.
+#define BLOCKS (PINGPONG ? BM / 64 : BM / 128)
 
 // An element on its way to the tensor cores is 16 bits, or two such halves: f32 rounded to TF32. f32 is rounded to f16
-// where class half is accepted. A row of a tile is 128 bytes.
+// where class half is accepted.
 #define HALVES (X_BITS == 32 && !ACCEPTS_HALF ? 2 : 1)
-#define CHUNK (64 / HALVES)
 
 // Where a group has few channels, or windows move as no box does, axes from x outwards are written out: their places in
 // the kernel become channels, v.
 #define IS_BOX_X (STRIDE_X == 1 || INPUT_DILATION_X == 1 && STRIDE_X <= 8)
 #define IS_BOX_Y (STRIDE_Y == 1 || INPUT_DILATION_Y == 1 && STRIDE_Y <= 8)
 #define IS_BOX_Z (STRIDE_Z == 1 || INPUT_DILATION_Z == 1 && STRIDE_Z <= 8)
-#define FEW (CHUNK / 2)
+#define FEW (16 / HALVES)
 #define WRITES_Z (!IS_BOX_Z || IN_CHANNELS * KERNEL_X * KERNEL_Y < FEW && KERNEL_Z > 1 && INPUT_DILATION_Z == 1)
 #define WRITES_Y (WRITES_Z || !IS_BOX_Y || IN_CHANNELS * KERNEL_X < FEW && KERNEL_Y > 1 && INPUT_DILATION_Y == 1)
 #define WRITES_X (WRITES_Y || !IS_BOX_X || IN_CHANNELS < FEW && KERNEL_X > 1 && INPUT_DILATION_X == 1)
 #define V_CHANNELS (IN_CHANNELS * (WRITES_X ? KERNEL_X : 1) * (WRITES_Y ? KERNEL_Y : 1) * (WRITES_Z ? KERNEL_Z : 1))
-#define V_PITCH ((V_CHANNELS + CHUNK / 8 - 1) / (CHUNK / 8) * (CHUNK / 8))
+// 16 bytes are the least distance of a tensor map.
+#define V_PITCH ((V_CHANNELS + 8 / HALVES - 1) / (8 / HALVES) * (8 / HALVES))
+
+// Terms come in boxes, at one place of the kernel: a row of one has 128 bytes, or fewer where more would be zeros. A
+// stage has 128 bytes of each row, in one to four boxes.
+#define V_BYTES (2 * HALVES * V_CHANNELS)
+#define ROW_BYTES (V_BYTES <= 32 ? 32 : V_BYTES <= 64 ? 64 : 128)
+#define CHUNK (ROW_BYTES / 2 / HALVES)
 #define V_CHUNKS ((V_CHANNELS + CHUNK - 1) / CHUNK)
+#define SWIZZLE (ROW_BYTES == 128 ? 1 : ROW_BYTES == 64 ? 2 : 3)
 
 // The convolution that is left.
 #define V_IN_X (WRITES_X ? OUT_X : IN_X)
@@ -48,7 +61,6 @@
 #define PHASE_OUT_Z ((OUT_Z + PHASES_Z - 1) / PHASES_Z)
 
 // A tile is a box of pixels of one phase, a power of two in each direction.
-#define BM (64 * CONSUMERS)
 #define POWER_Y (PHASE_OUT_Y <= 1 ? 1 : PHASE_OUT_Y <= 2 ? 2 : PHASE_OUT_Y <= 4 ? 4 : PHASE_OUT_Y <= 8 ? 8 : PHASE_OUT_Y <= 16 ? 16 : 32)
 #define POWER_Z (PHASE_OUT_Z <= 1 ? 1 : PHASE_OUT_Z <= 2 ? 2 : PHASE_OUT_Z <= 4 ? 4 : PHASE_OUT_Z <= 8 ? 8 : PHASE_OUT_Z <= 16 ? 16 : 32)
 #define ROOM_Y (TILE_X < BM ? BM / TILE_X : 1)
@@ -66,27 +78,43 @@
 #define TILE_ROWS (TILES_X * TILES_Y * TILES_Z * TILES_N)
 #define TILE_COLUMNS ((OUT_CHANNELS + BN - 1) / BN)
 #define TILES (GROUPS * PHASES * TILE_ROWS * TILE_COLUMNS)
-#define GRID (TILES < MULTIPROCESSORS ? TILES : MULTIPROCESSORS)
+#define ITEMS (TILES * SPLIT)
+#define GRID (ITEMS < MULTIPROCESSORS ? ITEMS : MULTIPROCESSORS)
+
+// Boxes of a tile; of pixels in phases, which meet different places, each is a stage.
+#define BOXES (PHASES > 1 ? 1 : 128 / ROW_BYTES)
+#define ALL_BOXES (TAPS * V_CHUNKS)
+#define PART_STEPS ((ALL_BOXES + BOXES * SPLIT - 1) / (BOXES * SPLIT))
+// Where a part would have nothing to sum, there is one less.
+#define PART_BOXES (PART_STEPS * BOXES)
 
 // X as the tensor map sees it: where channels come last, as it lies; else packed, a group after the other.
-#define LOADS_X (X_BITS == 16 && X_ALIGNED && X_STRIDE_C == 1 && !WRITES_X && (GROUPS == 1 || IN_CHANNELS % 64 == 0 && X_STRIDE_G == IN_CHANNELS))
+#define LOADS_X (X_BITS == 16 && X_ALIGNED && X_STRIDE_C == 1 && !WRITES_X && (GROUPS == 1 || IN_CHANNELS % CHUNK == 0 && X_STRIDE_G == IN_CHANNELS))
 #define PIXEL_TILES ((V_IN_Y * V_IN_X + 31) / 32)
 #define CHANNEL_TILES ((V_PITCH + 63) / 64)
+#define X_BLOCKS (LOADS_X ? 0 : GROUPS * BATCH * V_IN_Z * PIXEL_TILES * CHANNEL_TILES)
+#define W_BLOCKS ((GROUPS * OUT_CHANNELS * TAPS * V_PITCH + 255) / 256)
 
 // Shared memory: stages, sums on their way out, barriers.
-#define X_STAGE (BM * 128)
-#define W_STAGE (BN * 128)
-#define STAGE_BYTES (X_STAGE + W_STAGE)
-#define SUM_COLUMNS 32
+#define X_BOX (BM * ROW_BYTES)
+#define W_BOX (BN * ROW_BYTES)
 // Neighbours in the result lie next to each other here, too.
 #define BY_CHANNEL (OUT_STRIDE_O == 1)
-#define SUM_PITCH (BY_CHANNEL ? SUM_COLUMNS + 2 : 66)
+#define SUM_COLUMNS 32
+#define SUM_PITCH (BY_CHANNEL ? SUM_COLUMNS + 2 : 68)
 #define SUM_BYTES 8704
-#define MOST_STAGES ((SHARED_LIMIT - CONSUMERS * SUM_BYTES - 2048) / STAGE_BYTES)
+#define ROOM (SHARED_LIMIT - 2 * SUM_BYTES - 2048)
+// W stays where all tiles multiply the same and it leaves room for stages of X.
+#define ALL_W (ALL_BOXES * W_BOX)
+#define KEEPS_W (PHASES * SPLIT * GROUPS * TILE_COLUMNS == 1 && ALL_W + 4 * BOXES * X_BOX <= ROOM)
+#define KEPT_BYTES (KEEPS_W ? ALL_W : 0)
+#define STAGE_BYTES (BOXES * (X_BOX + (KEEPS_W ? 0 : W_BOX)))
+#define MOST_STAGES ((ROOM - KEPT_BYTES) / STAGE_BYTES)
 #define STAGES (MOST_STAGES > 8 ? 8 : MOST_STAGES)
-#define SUM_OFFSET (STAGES * STAGE_BYTES)
-#define BARRIER_OFFSET (SUM_OFFSET + CONSUMERS * SUM_BYTES)
-#define SHARED_BYTES (BARRIER_OFFSET + STAGES * 16 + 1024)
+#define KEPT_OFFSET (STAGES * STAGE_BYTES)
+#define SUM_OFFSET (KEPT_OFFSET + KEPT_BYTES)
+#define BARRIER_OFFSET (SUM_OFFSET + 2 * SUM_BYTES)
+#define SHARED_BYTES (BARRIER_OFFSET + STAGES * 16 + 8 + 1024)
 
 #if X_BITS == 16
 typedef u16 Element;
@@ -100,6 +128,13 @@ typedef u32 Element;
 static FASTK_DEVICE Element elementOf(float x) { return toTF32(x); }
 #endif
 
+// The prelude has no product of 32 columns.
+#define FASTK_ACC_16(d) FASTK_ACC8(d, 0), FASTK_ACC8(d, 8)
+#define FASTK_REGS_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
+FASTK_WGMMA_16(wgmmaF16, 16, 16, 17, 18, 19, 20, "m64n32k16", "f16")
+FASTK_WGMMA_16(wgmmaBF16, 16, 16, 17, 18, 19, 20, "m64n32k16", "bf16")
+FASTK_WGMMA_K(wgmmaTF32, 16, 16, 17, 18, "m64n32k8", "tf32")
+
 #if HALVES == 2
 #define WGMMA(d, a, b) wgmmaTF32(d, a, b)
 #elif X_IS_BF16
@@ -111,26 +146,32 @@ static FASTK_DEVICE Element elementOf(float x) { return toTF32(x); }
 struct Tile {
   // Origin of the pixels, within their phase; the phase.
   i32 n, z, y, x, phaseZ, phaseY, phaseX, group, column;
+  // Which of the parts of its terms.
+  u32 number, part;
 };
 
+// Neighbours in time share X, and fill the same lines of the result.
 static FASTK_DEVICE Tile tileOf(u32 t) {
   Tile tile;
+  tile.part = t % SPLIT;
+  t /= SPLIT;
+  tile.number = t;
   tile.column = (i32)(t % TILE_COLUMNS) * BN;
   t /= TILE_COLUMNS;
-  tile.x = (i32)(t % TILES_X) * TILE_X;
-  t /= TILES_X;
-  tile.y = (i32)(t % TILES_Y) * TILE_Y;
-  t /= TILES_Y;
-  tile.z = (i32)(t % TILES_Z) * TILE_Z;
-  t /= TILES_Z;
-  tile.n = (i32)(t % TILES_N) * TILE_N;
-  t /= TILES_N;
   tile.phaseX = (i32)(t % PHASES_X);
   t /= PHASES_X;
   tile.phaseY = (i32)(t % PHASES_Y);
   t /= PHASES_Y;
+  tile.x = (i32)(t % TILES_X) * TILE_X;
+  t /= TILES_X;
+  tile.y = (i32)(t % TILES_Y) * TILE_Y;
+  t /= TILES_Y;
   tile.phaseZ = (i32)(t % PHASES_Z);
-  tile.group = (i32)(t / PHASES_Z);
+  t /= PHASES_Z;
+  tile.z = (i32)(t % TILES_Z) * TILE_Z;
+  t /= TILES_Z;
+  tile.n = (i32)(t % TILES_N) * TILE_N;
+  tile.group = (i32)(t / TILES_N);
   return tile;
 }
 
@@ -151,6 +192,41 @@ static FASTK_DEVICE Tap tapOf(const Tile &tile, i32 tap) {
   found.x = tile.x * V_STRIDE_X + x / PHASES_X;
   return found;
 }
+
+// Boxes of a tile's part that meet more than zeros.
+static FASTK_DEVICE u32 boxesOf(const Tile &tile) {
+  if (PHASES == 1) {
+    const i32 left = ALL_BOXES - (i32)tile.part * PART_BOXES;
+    return (u32)(left < 0 ? 0 : left < PART_BOXES ? left : PART_BOXES);
+  }
+  u32 taps = 0;
+#pragma unroll 1
+  for (i32 tap = 0; tap < TAPS; ++tap)
+    taps += tapOf(tile, tap).meets;
+  return taps * V_CHUNKS;
+}
+
+// Places of the kernel in their order, where there is one phase: a thread that loads has no time to divide.
+struct Walk {
+  Tap at;
+  i32 tap, kx, ky;
+  FASTK_DEVICE Walk(const Tile &tile, i32 first)
+      : at(tapOf(tile, first)), tap(first), kx(first % V_KERNEL_X), ky(first / V_KERNEL_X % V_KERNEL_Y) {}
+  FASTK_DEVICE void next() {
+    ++tap;
+    at.x += DILATION_X;
+    if (++kx < V_KERNEL_X)
+      return;
+    kx = 0;
+    at.x -= V_KERNEL_X * DILATION_X;
+    at.y += DILATION_Y;
+    if (++ky < V_KERNEL_Y)
+      return;
+    ky = 0;
+    at.y -= V_KERNEL_Y * DILATION_Y;
+    at.z += DILATION_Z;
+  }
+};
 
 // A pixel of the tile, by its row.
 struct Pixel {
@@ -173,6 +249,9 @@ static FASTK_DEVICE void storeOne(OUT_TYPE *out, OPERAND_PARAMETERS, const Pixel
       finish(OPERANDS, pixel.n, g, o, pixel.z, pixel.y, pixel.x, sum);
 }
 
+// Of 16 bits, two pixels at a time.
+#define PAIRED_X (OUT_BITS == 16 && PAIRS_ALONG_X && PHASES_X == 1)
+
 #if OUT_BITS == 16 && (PAIRS_ALONG_O || PAIRS_ALONG_X)
 static FASTK_DEVICE void storePair(OUT_TYPE *out, OPERAND_PARAMETERS, const Pixel &pixel, i32 g, i32 o, float sum0,
                                    float sum1) {
@@ -187,13 +266,15 @@ static FASTK_DEVICE void storePair(OUT_TYPE *out, OPERAND_PARAMETERS, const Pixe
 }
 #endif
 
-// Stores 64 pixels and SUM_COLUMNS channels from shared memory.
+// Stores 64 pixels and SUM_COLUMNS channels from shared memory: a warp channel by channel, for what lies together must be
+// written together. `own` are the pixels of this lane, but where channels are next to each other.
 static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const float *sums, const Tile &tile, i32 row0,
-                                   i32 o0, u32 thread) {
+                                   const Pixel (&own)[2], i32 o0, u32 warp, u32 lane) {
 #if BY_CHANNEL
-#pragma unroll 4
-  for (i32 i = (i32)thread; i < 64 * SUM_COLUMNS / 2; i += 128) {
-    const i32 row = i / (SUM_COLUMNS / 2), column = i % (SUM_COLUMNS / 2) * 2, o = o0 + column;
+  const i32 column = 2 * (i32)(lane & 15), o = o0 + column;
+#pragma unroll 2
+  for (i32 i = 0; i < 8; ++i) {
+    const i32 row = 16 * (i32)warp + 2 * i + (i32)(lane >> 4);
     const Pixel pixel = pixelOf(tile, row0 + row);
     if (!pixel.exists || o >= OUT_CHANNELS)
       continue;
@@ -208,35 +289,83 @@ static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const floa
     if (o + 1 < OUT_CHANNELS)
       storeOne(out, OPERANDS, pixel, tile.group, o + 1, sum.y);
   }
+#elif PAIRED_X
+  // A tile's rows are even in number, and so is the first pixel's x.
+#pragma unroll 2
+  for (i32 i = 0; i < 8; ++i) {
+    const i32 column = 4 * i + (i32)warp, o = o0 + column;
+    if (!own[0].exists || o >= OUT_CHANNELS)
+      continue;
+    const float2 sum = *(const float2 *)(sums + column * SUM_PITCH + 2 * lane);
+    if (own[1].exists)
+      storePair(out, OPERANDS, own[0], tile.group, o, sum.x, sum.y);
+    else
+      storeOne(out, OPERANDS, own[0], tile.group, o, sum.x);
+  }
 #else
-#pragma unroll 4
-  for (i32 i = (i32)thread; i < 32 * SUM_COLUMNS; i += 128) {
-    const i32 row = i % 32 * 2, column = i / 32, o = o0 + column;
-    const Pixel pixel = pixelOf(tile, row0 + row), next = pixelOf(tile, row0 + row + 1);
-    if (!pixel.exists || o >= OUT_CHANNELS)
-      continue;
-    const float2 sum = *(const float2 *)(sums + column * SUM_PITCH + row);
-#if OUT_BITS == 16 && PAIRS_ALONG_X
-    // Rows of a tile are even in number, and so is the first pixel's x where there is one phase.
-    if (PHASES_X == 1 && next.exists) {
-      storePair(out, OPERANDS, pixel, tile.group, o, sum.x, sum.y);
-      continue;
-    }
-#endif
-    storeOne(out, OPERANDS, pixel, tile.group, o, sum.x);
-    if (next.exists)
-      storeOne(out, OPERANDS, next, tile.group, o, sum.y);
+#pragma unroll 2
+  for (i32 i = 0; i < 8; ++i) {
+    const i32 column = 4 * i + (i32)warp, o = o0 + column;
+#pragma unroll
+    for (i32 half = 0; half < 2; ++half)
+      if (own[half].exists && (OUT_CHANNELS % BN == 0 || o < OUT_CHANNELS))
+        storeOne(out, OPERANDS, own[half], tile.group, o, sums[column * SUM_PITCH + 32 * half + (i32)lane]);
   }
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
+// Where parts are added later: by tiles, parts, and rows of channels or of pixels.
+static FASTK_DEVICE i64 partOffset(u32 number, u32 part, i32 row, i32 column) {
+  const i64 tile = ((i64)number * SPLIT + part) * (BM * BN);
+  return tile + (BY_CHANNEL ? row * BN + column : column * BM + row);
+}
+
+static FASTK_DEVICE void storePart(float *parts, const float *sums, const Tile &tile, i32 row0, i32 column0, u32 warp,
+                                   u32 lane) {
+#pragma unroll
+  for (i32 i = 0; i < 16; ++i) {
+    const i32 row = BY_CHANNEL ? 16 * (i32)warp + i : 32 * (i & 1) + (i32)lane;
+    const i32 column = BY_CHANNEL ? (i32)lane : 4 * (i >> 1) + (i32)warp;
+    parts[partOffset(tile.number, tile.part, row0 + row, column0 + column)] =
+        sums[BY_CHANNEL ? row * SUM_PITCH + column : column * SUM_PITCH + row];
+  }
+}
+
+// The products of `Boxes` boxes of a stage.
+template <int Boxes> static FASTK_DEVICE void multiply(float (&d)[BLOCKS][BN / 2], u64 a, u64 b) {
+#pragma unroll
+  for (int box = 0; box < Boxes; ++box)
+#pragma unroll
+    for (int k = 0; k < ROW_BYTES / 32; ++k)
+#pragma unroll
+      for (int block = 0; block < BLOCKS; ++block)
+        WGMMA(d[block], a + (u64)((box * X_BOX + block * 64 * ROW_BYTES) / 16 + 2 * k),
+              b + (u64)(box * (W_BOX / 16) + 2 * k));
+}
+
+// A stage of the ring, and how often the ring was walked.
+struct Place {
+  u32 stage, parity;
+  FASTK_DEVICE void skip(u32 steps) {
+    stage += steps;
+    parity ^= stage / STAGES & 1;
+    stage %= STAGES;
+  }
+  FASTK_DEVICE void next() {
+    if (++stage == STAGES) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(384, 1)
 convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CUtensorMap mapW, OUT_TYPE *out,
-            OPERAND_PARAMETERS) {
+            float *parts, OPERAND_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   unsigned char *smem = raw + ((1024 - (smemAddr(raw) & 1023)) & 1023);
   u64 *full = (u64 *)(smem + BARRIER_OFFSET);
-  u64 *empty = full + STAGES;
+  u64 *empty = full + STAGES, *kept = empty + STAGES;
   const u32 warp = warpIndex(), group = warp >> 2;
 
   if (threadIdx.x == 0) {
@@ -244,118 +373,187 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
     tmaPrefetchMap(&mapW);
     for (int i = 0; i < STAGES; ++i) {
       mbarInit(&full[i], 1);
-      mbarInit(&empty[i], 4 * CONSUMERS);
+      mbarInit(&empty[i], PINGPONG ? 4 : 8);
     }
+    mbarInit(kept, 1);
     mbarInitFence();
   }
   __syncthreads();
 
   if (group == 0) {
-#if CONSUMERS == 2
     registersDown<40>();
-#endif
     if (warp == 0 && electOne()) {
       waitPrevious();
-      u32 s = 0, parity = 1;
-      for (u32 t = blockIdx.x; t < TILES; t += gridDim.x) {
+      if (KEEPS_W) {
+        mbarExpectTx(kept, KEPT_BYTES);
+#pragma unroll 1
+        for (i32 box = 0; box < ALL_BOXES; ++box)
+          tmaLoad4D(smem + KEPT_OFFSET + box * W_BOX, &mapW, kept, box % V_CHUNKS * (ROW_BYTES / 2), box / V_CHUNKS, 0, 0);
+      }
+      Place at = {0, 1};
+      for (u32 t = blockIdx.x; t < ITEMS; t += gridDim.x) {
         const Tile tile = tileOf(t);
         // Behind X's batches come those of the next group, where it is packed.
         const i32 n = LOADS_X ? tile.n : tile.group * BATCH + tile.n;
         const i32 c0 = LOADS_X ? tile.group * IN_CHANNELS : 0;
+        i32 left = (i32)boxesOf(tile), box = 0;
+        Walk walk(tile, (i32)tile.part * PART_BOXES / V_CHUNKS);
+        i32 chunk = (i32)tile.part * PART_BOXES % V_CHUNKS;
 #pragma unroll 1
-        for (i32 tap = 0; tap < TAPS; ++tap) {
-          const Tap at = tapOf(tile, tap);
-          if (!at.meets)
-            continue;
-#pragma unroll 1
-          for (i32 chunk = 0; chunk < V_CHUNKS; ++chunk) {
-            mbarWait(&empty[s], parity);
-            unsigned char *a = smem + s * STAGE_BYTES, *b = a + X_STAGE;
-            mbarExpectTx(&full[s], STAGE_BYTES);
-            tmaLoad5D(a, &mapX, &full[s], c0 + chunk * 64, at.x, at.y, at.z, n);
-            tmaLoad4D(b, &mapW, &full[s], chunk * 64, tap, tile.column, tile.group);
-            if (++s == STAGES) {
-              s = 0;
-              parity ^= 1;
+        while (left > 0) {
+          if (PHASES > 1) {
+            walk.at = tapOf(tile, walk.tap);
+            if (!walk.at.meets) {
+              ++walk.tap;
+              continue;
             }
+          }
+          unsigned char *x = smem + at.stage * STAGE_BYTES + box * X_BOX;
+          unsigned char *w = smem + at.stage * STAGE_BYTES + BOXES * X_BOX + box * W_BOX;
+          if (box == 0) {
+            mbarWait(&empty[at.stage], at.parity);
+            mbarExpectTx(&full[at.stage], (u32)(left < BOXES ? left : BOXES) * (STAGE_BYTES / BOXES));
+          }
+          tmaLoad5D(x, &mapX, &full[at.stage], c0 + chunk * (ROW_BYTES / 2), walk.at.x, walk.at.y, walk.at.z, n);
+          if (!KEEPS_W)
+            tmaLoad4D(w, &mapW, &full[at.stage], chunk * (ROW_BYTES / 2), walk.tap, tile.column, tile.group);
+          if (++chunk == V_CHUNKS) {
+            chunk = 0;
+            walk.next();
+          }
+          --left;
+          if (++box == BOXES || left == 0) {
+            box = 0;
+            at.next();
           }
         }
       }
     }
     __syncwarp();
   } else {
-#if CONSUMERS == 2
     registersUp<232>();
-#endif
-    const u32 w = group - 1;
-    const u32 lane = threadIdx.x & 31, thread = threadIdx.x & 127;
+    const u32 w = group - 1, lane = threadIdx.x & 31;
     const u32 base = smemAddr(smem);
-    const u64 descA = wgmmaDesc128B(base + w * 8192), descB = wgmmaDesc128B(base + X_STAGE);
+    const i32 first = PINGPONG ? 0 : (i32)w * BLOCKS * 64;
+    const u64 descA = wgmmaDesc(base + (u32)first * ROW_BYTES, 16, 8 * ROW_BYTES, SWIZZLE);
+    const u64 descB = wgmmaDesc(base + (KEEPS_W ? KEPT_OFFSET : BOXES * X_BOX), 16, 8 * ROW_BYTES, SWIZZLE);
     float *sums = (float *)(smem + SUM_OFFSET + w * SUM_BYTES);
 
-    float d[BN / 2];
-    u32 s = 0, parity = 0;
-    for (u32 t = blockIdx.x; t < TILES; t += gridDim.x) {
+    float d[BLOCKS][BN / 2];
+    Place at = {0, 0};
+    u32 turn = 0;
+    // Which stage is meant is known only to who waits for no more than the next: so a warpgroup begins when the other
+    // has met all stages of its tile.
+    if (PINGPONG && w == 1)
+      barArrive(1, 256);
+    if (KEEPS_W)
+      mbarWait(kept, 0);
+    for (u32 t = blockIdx.x; t < ITEMS; t += gridDim.x, turn ^= 1) {
       const Tile tile = tileOf(t);
-#pragma unroll
-      for (int i = 0; i < BN / 2; ++i)
-        d[i] = 0.0f;
-      u32 previous = s;
-      bool isFirst = true;
-#pragma unroll 1
-      for (i32 tap = 0; tap < TAPS; ++tap) {
-        if (!tapOf(tile, tap).meets)
-          continue;
-#pragma unroll 1
-        for (i32 chunk = 0; chunk < V_CHUNKS; ++chunk) {
-          mbarWait(&full[s], parity);
-          const u64 a = descA + (u64)(s * (STAGE_BYTES / 16));
-          const u64 b = descB + (u64)(s * (STAGE_BYTES / 16));
-          wgmmaFence();
-#pragma unroll
-          for (int i = 0; i < 4; ++i)
-            WGMMA(d, a + i * 2, b + i * 2);
-          wgmmaCommit();
-          wgmmaWait<1>();
-          if (!isFirst && lane == 0)
-            mbarArrive(&empty[previous]);
-          isFirst = false;
-          previous = s;
-          if (++s == STAGES) {
-            s = 0;
-            parity ^= 1;
-          }
-        }
+      const u32 boxes = boxesOf(tile);
+      if (PINGPONG && turn != w) {
+        at.skip((boxes + BOXES - 1) / BOXES);
+        continue;
       }
+#pragma unroll
+      for (int block = 0; block < BLOCKS; ++block)
+#pragma unroll
+        for (int i = 0; i < BN / 2; ++i)
+          d[block][i] = 0.0f;
+      u32 previous = at.stage;
+      bool isFirst = true;
+      if (PINGPONG)
+        barSync(1 + w, 256);
+#pragma unroll 1
+      for (u32 step = 0; step < boxes / BOXES; ++step) {
+        mbarWait(&full[at.stage], at.parity);
+        const u64 stage = (u64)(at.stage * (STAGE_BYTES / 16));
+        wgmmaFence();
+        multiply<BOXES>(d, descA + stage, descB + (KEEPS_W ? (u64)(step * (BOXES * W_BOX / 16)) : stage));
+        wgmmaCommit();
+        wgmmaWait<1>();
+        if (!isFirst && lane == 0)
+          mbarArrive(&empty[previous]);
+        isFirst = false;
+        previous = at.stage;
+        at.next();
+      }
+      // The last part has the boxes that fill no stage.
+      if (ALL_BOXES % BOXES != 0 && boxes % BOXES != 0) {
+        mbarWait(&full[at.stage], at.parity);
+        const u64 stage = (u64)(at.stage * (STAGE_BYTES / 16));
+        wgmmaFence();
+        multiply<ALL_BOXES % BOXES>(
+            d, descA + stage, descB + (KEEPS_W ? (u64)(ALL_BOXES / BOXES * (BOXES * W_BOX / 16)) : stage));
+        wgmmaCommit();
+        wgmmaWait<1>();
+        if (!isFirst && lane == 0)
+          mbarArrive(&empty[previous]);
+        isFirst = false;
+        previous = at.stage;
+        at.next();
+      }
+      if (PINGPONG)
+        barArrive(2 - w, 256);
       wgmmaWait<0>();
-      wgmmaHold(d);
+#pragma unroll
+      for (int block = 0; block < BLOCKS; ++block)
+        wgmmaHold(d[block]);
       if (!isFirst && lane == 0)
         mbarArrive(&empty[previous]);
-      __syncwarp();
 
-      const i32 row = 16 * (i32)(warp & 3) + (i32)(lane >> 2), column = 2 * (i32)(lane & 3);
 #pragma unroll
-      for (int q = 0; q < BN / SUM_COLUMNS; ++q) {
-        // The sums before these have been read.
-        barSync(1 + w, 128);
+      for (int block = 0; block < BLOCKS; ++block) {
+        const i32 row0 = first + block * 64;
+        const Pixel own[2] = {pixelOf(tile, row0 + (i32)(PAIRED_X ? 2 * lane : lane)),
+                              pixelOf(tile, row0 + (i32)(PAIRED_X ? 2 * lane + 1 : 32 + lane))};
 #pragma unroll
-        for (int i = 0; i < SUM_COLUMNS / 2; i += 2) {
-          const i32 r = row + (i & 2) * 4, c = column + (i / 4) * 8;
-          const float x = d[q * (SUM_COLUMNS / 2) + i], y = d[q * (SUM_COLUMNS / 2) + i + 1];
-          if (BY_CHANNEL) {
-            *(float2 *)(sums + r * SUM_PITCH + c) = make_float2(x, y);
-          } else {
-            sums[c * SUM_PITCH + r] = x;
-            sums[(c + 1) * SUM_PITCH + r] = y;
+        for (int q = 0; q < BN / SUM_COLUMNS; ++q) {
+          // The sums before these have been read.
+          barSync(3 + w, 128);
+#pragma unroll
+          for (int i = 0; i < SUM_COLUMNS / 2; i += 2) {
+            const i32 r = 16 * (i32)(warp & 3) + (i32)(lane >> 2) + (i & 2) * 4, c = 2 * (i32)(lane & 3) + (i / 4) * 8;
+            const float x = d[block][q * (SUM_COLUMNS / 2) + i], y = d[block][q * (SUM_COLUMNS / 2) + i + 1];
+            if (BY_CHANNEL) {
+              *(float2 *)(sums + r * SUM_PITCH + c) = make_float2(x, y);
+            } else {
+              sums[c * SUM_PITCH + r] = x;
+              sums[(c + 1) * SUM_PITCH + r] = y;
+            }
           }
+          barSync(3 + w, 128);
+          const i32 column = q * SUM_COLUMNS;
+          if (SPLIT > 1)
+            storePart(parts, sums, tile, row0, column, warp & 3, lane);
+          else if (tile.column + column < OUT_CHANNELS)
+            storeSums(out, OPERANDS, sums, tile, row0, own, tile.column + column, warp & 3, lane);
         }
-        barSync(1 + w, 128);
-        if (tile.column + q * SUM_COLUMNS < OUT_CHANNELS)
-          storeSums(out, OPERANDS, sums, tile, (i32)w * 64, tile.column + q * SUM_COLUMNS, thread);
       }
+      __syncwarp();
     }
   }
 }
+
+#if SPLIT > 1
+// Adds the parts of a tile, in their order.
+extern "C" __global__ void __launch_bounds__(256) addParts(const float *parts, OUT_TYPE *out, OPERAND_PARAMETERS) {
+  waitPrevious();
+  const i32 inTile = (i32)(blockIdx.x % (BM * BN / 256)) * 256 + (i32)threadIdx.x;
+  const u32 number = blockIdx.x / (BM * BN / 256);
+  const i32 row = BY_CHANNEL ? inTile / BN : inTile % BM, column = BY_CHANNEL ? inTile % BN : inTile / BM;
+  const Tile tile = tileOf(number * SPLIT);
+  const Pixel pixel = pixelOf(tile, row);
+  const i32 o = tile.column + column;
+  if (!pixel.exists || o >= OUT_CHANNELS)
+    return;
+  float sum = 0.0f;
+#pragma unroll
+  for (u32 part = 0; part < SPLIT; ++part)
+    sum += parts[partOffset(number, part, row, column)];
+  storeOne(out, OPERANDS, pixel, tile.group, o, sum);
+}
+#endif
 
 // What channel v at a pixel of the convolution that is left is of X.
 #if !LOADS_X
@@ -375,10 +573,9 @@ static FASTK_DEVICE Element channelOfX(OPERAND_PARAMETERS, i32 n, i32 g, i32 v, 
 }
 
 // Tiles of 32 pixels and 64 channels are read along pixels and written along channels.
-extern "C" __global__ void __launch_bounds__(256) packX(Element *to, OPERAND_PARAMETERS) {
+static FASTK_DEVICE void packX(u32 rest, Element *to, OPERAND_PARAMETERS) {
   __shared__ Element tile[64][HALVES == 2 ? 33 : 34];
   const i32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-  u32 rest = blockIdx.x;
   const i32 v0 = (i32)(rest % CHANNEL_TILES) * 64;
   rest /= CHANNEL_TILES;
   const i32 p0 = (i32)(rest % PIXEL_TILES) * 32;
@@ -410,8 +607,8 @@ extern "C" __global__ void __launch_bounds__(256) packX(Element *to, OPERAND_PAR
 #endif
 
 // W as [g][o][tap][v].
-extern "C" __global__ void __launch_bounds__(256) packW(Element *to, OPERAND_PARAMETERS) {
-  const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
+static FASTK_DEVICE void packW(u32 block, Element *to, OPERAND_PARAMETERS) {
+  const i64 i = (i64)block * 256 + threadIdx.x;
   if (i < (i64)GROUPS * OUT_CHANNELS * TAPS * V_PITCH) {
     const i32 v = (i32)(i % V_PITCH), tap = (i32)(i / V_PITCH % TAPS), o = (i32)(i / V_PITCH / TAPS % OUT_CHANNELS),
               g = (i32)(i / V_PITCH / TAPS / OUT_CHANNELS);
@@ -424,5 +621,14 @@ extern "C" __global__ void __launch_bounds__(256) packW(Element *to, OPERAND_PAR
       kz = v / (IN_CHANNELS * KERNEL_X * KERNEL_Y);
     to[i] = v < V_CHANNELS ? elementOf(elementW(OPERANDS, g, o, v % IN_CHANNELS, kz, ky, kx)) : (Element)0;
   }
+}
+
+extern "C" __global__ void __launch_bounds__(256) pack(Element *x, Element *w, OPERAND_PARAMETERS) {
+#if !LOADS_X
+  if (blockIdx.x >= W_BLOCKS)
+    packX(blockIdx.x - W_BLOCKS, x, OPERANDS);
+  else
+#endif
+    packW(blockIdx.x, w, OPERANDS);
   launchNext();
 }
