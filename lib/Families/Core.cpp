@@ -54,7 +54,7 @@ ArrayRef<Core> families::cores() {
   static const Core table[] = {
       {"contraction", describe<matchContraction>, describeInC<matchContraction>,
        sample<families::sampleContraction>},
-      {"reduction", describe<matchReductions>, nullptr,
+      {"reduction", describe<matchReductions>, describeInC<matchReductions>,
        sample<families::sampleReduction>},
       {"attention", describe<matchAttention>, nullptr,
        sample<families::sampleAttention>},

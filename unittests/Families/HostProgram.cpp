@@ -111,7 +111,8 @@ std::string fastk::test::runOnHost(const std::string &program,
 
 bool fastk::test::checkOnHost(llvm::StringRef name, llvm::StringRef coreName,
                               CanonicalForm &form, const std::string &checks,
-                              const std::string &about, uint64_t number) {
+                              const std::string &about, uint64_t number,
+                              const std::string &functions) {
   Family family = llvm::cantFail(
       families::readFamily(FASTK_FAMILIES_DIR "/host/" + name.str()));
   // Vectors of all widths, which clang makes of those that there are.
@@ -129,8 +130,9 @@ bool fastk::test::checkOnHost(llvm::StringRef name, llvm::StringRef coreName,
   std::string choices;
   for (const std::string &each : family.chosen)
     choices += each + " " + std::to_string(names[each]) + " ";
-  EXPECT_EQ(runOnHost(instance.program + kHead + "int main(void) {\n" +
-                          writeOperands(form) + checks + "  return 0;\n}\n",
+  EXPECT_EQ(runOnHost(instance.program + kHead + functions +
+                          "int main(void) {\n" + writeOperands(form) + checks +
+                          "  return 0;\n}\n",
                       "c"),
             "")
       << about << "; " << choices << "; vectors of " << vectorBytes;

@@ -78,6 +78,10 @@ std::optional<ReductionCore> matchReductions(mlir::Block &body,
 /// header's macros and functions. Nothing: \p why says what has no text.
 std::optional<CoreInstance> describeCore(const ReductionCore &core,
                                          std::string &why);
+/// The same in C, for a machine.
+std::optional<CoreInstance> describeForHost(const ReductionCore &core,
+                                            const catalog::Machine &machine,
+                                            std::string &why);
 
 } // namespace fastk::families
 

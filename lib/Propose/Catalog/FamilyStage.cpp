@@ -82,6 +82,14 @@ bool KernelEmitter::emitByFamily(llvm::ArrayRef<StringRef> cores, Value root,
   return true;
 }
 
+bool KernelEmitter::emitReduction(Value root, const Buffer &destination) {
+  Program saved = program;
+  if (emitByFamily({"reduction"}, root, destination))
+    return true;
+  program = std::move(saved);
+  return false;
+}
+
 bool KernelEmitter::join(StringRef signature, CKernel &kernel) {
   families::JoinedProgram joined;
   std::string why;

@@ -123,6 +123,9 @@ private:
   /// expects to be fastest of those that serve it as the first core that it is.
   bool emitByFamily(llvm::ArrayRef<llvm::StringRef> cores, mlir::Value root,
                     const Buffer &destination);
+  /// Emits `root`, statistics of rows and what is made of them, by a family.
+  /// False: none serves it, and nothing has changed.
+  bool emitReduction(mlir::Value root, const Buffer &destination);
   /// What the parameters say of the numbers of a stage's program.
   families::WantedNumbers wantedNumbers(llvm::StringRef suffix) const;
   /// The whole program.

@@ -296,6 +296,9 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
     }
     if (changed)
       continue;
+    if (!found.uses.empty() && !families.empty() &&
+        emitReduction(root, destination))
+      return true;
     stages.push_back("nest");
     return emitNest(root, destination, index);
   }
