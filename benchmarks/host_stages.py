@@ -17,7 +17,10 @@ wrong use, or something does not compile; 2 results differ.
 
 A FILE may also be "product:MxNxK", of f32 matrices; "product:MxNxK:nk", whose
 second one lies by columns; "product:MxNxK:f16", of f16 with an f32 result; or
-"norm:MxKxN", two products with a norm of MxK rows between. NAME=VALUE, a
+"norm:MxKxN", two products with a norm of MxK rows between; or
+"softmax:ROWSxCOLUMNS", of f32, "softmax:ROWSxCOLUMNS:f16", or
+"softmax:ROWSxCOLUMNSxROWS", whose columns lie apart, likewise logsoftmax,
+layernorm, rmsnorm, sum and max. NAME=VALUE, a
 parameter of the catalog, is for the files behind it; "after:NAME=VALUE" for
 NEW alone.
 """
@@ -32,6 +35,7 @@ import subprocess
 import sys
 import tempfile
 
+import host_rows
 import numpy
 
 #: As lib/Conversion/C/CProgram.cpp compiles.
@@ -124,10 +128,12 @@ func.func @f(%a: tensor<{m}x{n}xf32>, %b: tensor<{n}x{k}xf32>, %c: tensor<{k}x{n
 def written(name, folder):
     """The file, or one with what the name describes."""
     kind, *parts = name.split(":")
-    if kind not in ("product", "norm"):
+    if kind not in ("product", "norm", *host_rows.KINDS):
         return name
     sizes = [int(size) for size in parts[0].split("x")]
-    if kind == "norm":
+    if kind in host_rows.KINDS:
+        text = host_rows.text(kind, sizes, "f16" if "f16" in parts else "f32")
+    elif kind == "norm":
         m, k, n = sizes
         text = NORM.format(m=m, k=k, n=n)
     else:

@@ -62,25 +62,37 @@ private:
   // Macros
   //===--------------------------------------------------------------------===//
 
+  LanesWalk columnWalk(Evaluation evaluate) {
+    std::string why;
+    std::optional<LanesWalk> walk = walkOf(core.columns, evaluate, why);
+    if (!walk)
+      program.fail(why);
+    return walk.value_or(LanesWalk());
+  }
   void findWalks() {
     for (unsigned stage = 0; stage < core.stages; ++stage)
-      addWalks.push_back(walkOf(core.columns, [&](Scope &scope) {
+      addWalks.push_back(columnWalk([&](Scope &scope) {
         prepare(scope, false);
         addTo(scope, stage, false);
       }));
     if (!core.isPerRow)
-      finishWalk = walkOf(core.columns, [&](Scope &scope) {
+      finishWalk = columnWalk([&](Scope &scope) {
         prepare(scope, false);
         finishTo(scope, false);
       });
-    rowWalk = walkOf(core.rows, [&](Scope &scope) {
-      prepare(scope, true);
-      for (unsigned stage = 0; stage < core.stages; ++stage) {
-        addTo(scope, stage, true);
-        endTo(scope, stage, true);
-      }
-      finishTo(scope, true);
-    });
+    // Lanes may be columns alone.
+    std::string unused;
+    rowWalk = walkOf(
+        core.rows,
+        [&](Scope &scope) {
+          prepare(scope, true);
+          for (unsigned stage = 0; stage < core.stages; ++stage) {
+            addTo(scope, stage, true);
+            endTo(scope, stage, true);
+          }
+          finishTo(scope, true);
+        },
+        unused);
   }
 
   bool lieAlong(ArrayRef<unsigned> group) const {
@@ -120,10 +132,11 @@ private:
     define("OUT_TOGETHER", isTogether());
     define("OUT_STREAMABLE", isStreamable());
     int64_t least = core.columnCount;
-    for (const std::optional<LanesWalk> &walk : addWalks)
-      least = std::min(least, walk ? walk->run : 1);
+    for (const LanesWalk &walk : addWalks)
+      least = std::min(least, walk.run);
     define("ADD_RUN", least);
     define("FINISH_RUN", finishWalk ? finishWalk->run : core.columnCount);
+    define("HAS_ROW_LANES", rowWalk.has_value());
     define("ROW_RUN", rowWalk ? rowWalk->run : 1);
     define("HAS_KEPT", kept.has_value());
     define("KEPT_STAGE", kept ? keptStage : 0);
@@ -168,7 +181,7 @@ private:
     os << "// Columns that no vector of a pass crosses a multiple of.\n"
           "FK_INLINE long addRun(const int stage) {\n";
     for (auto [stage, walk] : llvm::enumerate(addWalks))
-      os << "  if (stage == " << stage << ") return " << walk->run << ";\n";
+      os << "  if (stage == " << stage << ") return " << walk.run << ";\n";
     os << "  return 1;\n}\n";
   }
 
@@ -255,7 +268,7 @@ private:
                    .str());
     writePlace(isRows);
     for (unsigned stage = 0; stage < core.stages; ++stage) {
-      const LanesWalk &walk = isRows ? *rowWalk : *addWalks[stage];
+      const LanesWalk &walk = isRows ? *rowWalk : addWalks[stage];
       std::string lines;
       if (!isRows)
         lines = alongText(walk, "c");
@@ -411,7 +424,7 @@ private:
   }
 
   /// Of each stage, and of the result; and where lanes are rows.
-  std::vector<std::optional<LanesWalk>> addWalks;
+  std::vector<LanesWalk> addWalks;
   std::optional<LanesWalk> finishWalk, rowWalk;
 };
 } // namespace

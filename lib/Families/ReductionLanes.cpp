@@ -22,7 +22,8 @@ using families::RowStatistic;
 //===----------------------------------------------------------------------===//
 
 std::optional<LanesWalk> ReductionLanes::walkOf(ArrayRef<unsigned> group,
-                                                Evaluation evaluate) {
+                                                Evaluation evaluate,
+                                                std::string &why) {
   SmallVector<unsigned> longer;
   LanesWalk walk;
   for (unsigned var : group) {
@@ -30,7 +31,8 @@ std::optional<LanesWalk> ReductionLanes::walkOf(ArrayRef<unsigned> group,
     if (program.vars[var].extent > 1)
       longer.push_back(var);
   }
-  if (longer.empty() || !program.failure.empty())
+  why = "it has one element";
+  if (longer.empty())
     return std::nullopt;
   for (size_t first = 0;; ++first) {
     ArrayRef<unsigned> suffix = ArrayRef(longer).drop_front(first);
@@ -72,7 +74,7 @@ std::optional<LanesWalk> ReductionLanes::walkOf(ArrayRef<unsigned> group,
       return walk;
     program.vars.resize(before);
     if (suffix.size() == 1) {
-      program.fail(failure);
+      why = failure;
       return std::nullopt;
     }
   }
@@ -278,9 +280,15 @@ bool ReductionLanes::hasDivisor() {
   if (core.isPerRow)
     return false;
   Program before = program;
-  program.sharedDivisors = false;
-  workOf(false, [&](Scope &scope) { finishTo(scope, false); });
-  bool has = program.sharedDivisors;
+  auto divides = [&](Evaluation evaluate) {
+    program.sharedDivisors = false;
+    workOf(false, evaluate);
+    return program.sharedDivisors;
+  };
+  bool has = divides([&](Scope &scope) { finishTo(scope, false); });
+  // A quotient of which a maximum is taken must be the same in each pass.
+  for (unsigned stage = 0; stage < core.stages; ++stage)
+    has &= !divides([&](Scope &scope) { addTo(scope, stage, false); });
   program = before;
   return has;
 }

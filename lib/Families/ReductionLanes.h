@@ -34,10 +34,9 @@ protected:
 
   using Evaluation = llvm::function_ref<void(catalog::Scope &)>;
 
-  /// Nothing: the group has one element, or (the program fails) something has
-  /// no text.
+  /// Nothing: the group has one element, or \p why says what has no text.
   std::optional<LanesWalk> walkOf(llvm::ArrayRef<unsigned> group,
-                                  Evaluation evaluate);
+                                  Evaluation evaluate, std::string &why);
   /// Lines that declare the variable of a run from the index of its group.
   std::string alongText(const LanesWalk &walk, llvm::StringRef index) const;
   void writeAlong(const LanesWalk &walk, llvm::StringRef index) {
@@ -67,7 +66,8 @@ protected:
   unsigned keptStage = 0;
 
   catalog::Lin placeOfResult(const LanesWalk &walk);
-  /// Whether lanes of results are divided by one number.
+  /// Whether lanes of results, and none of what is reduced, are divided by one
+  /// number.
   bool hasDivisor();
   /// How much there is to do for a vector, of columns or of rows.
   int64_t workOf(bool isRows, Evaluation evaluate);

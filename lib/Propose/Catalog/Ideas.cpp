@@ -78,11 +78,23 @@ static const std::vector<CatalogIdea> &table() {
        "elementwise steps happen where their result is used, and a costly "
        "intermediate (an exponential) is kept where the result goes instead of "
        "being computed again.",
+       "reduction",
+       "KEEP",
+       true,
+       false,
+       {{}, {{"KEEP", 2}}, {{"KEEP", 0}}}},
+      {"one-loop",
+       IdeaCategory::MemoryAccess,
+       "a chain of steps in one loop",
+       "Compute all elementwise steps of an element while it is in a register, "
+       "so that operands are read once, the result is written once and nothing "
+       "in between goes to memory. Windows and reductions that are in the "
+       "chain are computed where their element is needed.",
        "nest",
        "unroll",
        true,
        false,
-       {{}, {{"keep", 2}}, {{"keep", 0}}}},
+       {{}, {{"keep", 0}}}},
       {"next-row",
        IdeaCategory::Latency,
        "fetch the next row while this one is computed",
@@ -93,13 +105,13 @@ static const std::vector<CatalogIdea> &table() {
        "the next row, and while the last pass writes, for the lines that the "
        "next row will write. Then the first pass finds its row in the cache, "
        "and memory works all the time.",
-       "nest",
-       "ahead",
+       "reduction",
+       "AHEAD",
        true,
        false,
-       {{{"ahead", 1}, {"aheadResult", 1}, {"reciprocal", 1}},
-        {{"ahead", 1}, {"aheadResult", 1}},
-        {{"ahead", 2}, {"aheadResult", 1}}}},
+       {{{"AHEAD", 1}, {"FETCH", 1}},
+        {{"AHEAD", 1}, {"FETCH", 1}, {"INVERSE", 1}},
+        {{"AHEAD", 2}, {"FETCH", 1}}}},
       {"row-blocks",
        IdeaCategory::MemoryAccess,
        "scores of a block of rows never leave the cache",
@@ -137,7 +149,18 @@ static const std::vector<CatalogIdea> &table() {
        "stream",
        true,
        true,
-       {{{"stream", 1}, {"keep", 2}}, {{"stream", 1}, {"keep", 0}}}},
+       {{{"stream", 1}}}},
+      {"stream-rows",
+       IdeaCategory::MemoryAccess,
+       "write the rows of the result past the caches",
+       "Nothing reads the result again soon: rows are written by non-temporal "
+       "stores, and what a pass keeps for the last one lies in a row beside "
+       "them, which stays in the cache.",
+       "reduction",
+       "STREAM",
+       true,
+       true,
+       {{{"STREAM", 1}, {"KEEP", 2}}, {{"STREAM", 1}, {"KEEP", 0}}}},
       {"plain-loops",
        IdeaCategory::ControlFlow,
        "no blocking, no packing",
@@ -293,13 +316,67 @@ static const std::vector<CatalogIdea> &table() {
        "fetch the next row while this one is computed",
        "Ask for the next row in a pass that is bound by arithmetic, so that "
        "the pass that reads it first does not wait for memory.",
-       "nest",
-       "ahead",
+       "reduction",
+       "AHEAD",
        false,
        false,
-       {{{"ahead", 1}, {"aheadResult", 1}},
-        {{"ahead", 2}, {"aheadResult", 1}},
-        {{"ahead", 1}}}},
+       {{{"AHEAD", 1}, {"FETCH", 1}},
+        {{"AHEAD", 2}, {"FETCH", 1}},
+        {{"AHEAD", 1}}}},
+      {"more-sums",
+       IdeaCategory::Latency,
+       "more or fewer sums side by side",
+       "A statistic that is one sum waits for the latency of each addition. "
+       "Several vectors of partial sums hide it; too many cost registers and a "
+       "longer end of a row.",
+       "reduction",
+       "SUMS",
+       false,
+       false,
+       {{{"SUMS", 8}}, {{"SUMS", 2}}, {{"SUMS", 4}}, {{"SUMS", 1}}}},
+      {"row-tile",
+       IdeaCategory::Compute,
+       "another tile of neighbouring rows",
+       "Lanes have a row each. More vectors of rows read longer pieces of "
+       "memory at each column and hide the latency of sums; fewer leave "
+       "registers to what is computed.",
+       "reduction",
+       "TILE",
+       false,
+       false,
+       {{{"TILE", 8}}, {{"TILE", 2}}, {{"TILE", 4}}, {{"TILE", 1}}}},
+      {"split-rows",
+       IdeaCategory::Parallelism,
+       "threads share the columns of each row",
+       "There are too few rows to keep the threads busy: each computes its "
+       "columns of every row, and they exchange statistics after each pass.",
+       "reduction",
+       "SPLIT",
+       false,
+       false,
+       {{{"SPLIT", 1}}, {{"SPLIT", 0}}}},
+      {"keep-otherwise",
+       IdeaCategory::Compute,
+       "keep an exponential elsewhere, or compute it again",
+       "What a pass computes and the last one needs can lie in the result, in "
+       "a row beside it, or nowhere: computing an exponential a second time in "
+       "registers can be cheaper than writing and reading it.",
+       "reduction",
+       "KEEP",
+       false,
+       false,
+       {{{"KEEP", 0}}, {{"KEEP", 2}}, {{"KEEP", 1}}}},
+      {"divide-once",
+       IdeaCategory::Precision,
+       "multiply a row by the inverse of its divisor",
+       "All elements of a row are divided by one number: divide once and "
+       "multiply. It costs at most one more rounding, well inside the error "
+       "class.",
+       "reduction",
+       "INVERSE",
+       false,
+       false,
+       {{{"INVERSE", 1}}}},
       {"share-a-row",
        IdeaCategory::Parallelism,
        "threads share the elements of each row",
@@ -333,7 +410,7 @@ static const std::vector<CatalogIdea> &table() {
        "keep",
        false,
        false,
-       {{{"keep", 0}}, {{"keep", 2}}}},
+       {{{"keep", 0}}}},
       {"reciprocal",
        IdeaCategory::Precision,
        "multiply by the reciprocal of a shared divisor",
@@ -368,13 +445,7 @@ std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
   if (name == "unroll")
     return v == 1 ? std::vector<int64_t>{2, 4}
                   : std::vector<int64_t>{v * 2, v / 2};
-  if (name == "ahead")
-    return v == 0 ? std::vector<int64_t>{1, 2}
-                  : std::vector<int64_t>{v + 1, v - 1};
-  if (name == "keep")
-    return v == 0 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{3 - v, 0};
-  if (name == "stream" || name == "share" || name == "skip" ||
-      name == "aheadResult")
+  if (name == "stream" || name == "share" || name == "skip" || name == "keep")
     return {1 - v};
   return {};
 }

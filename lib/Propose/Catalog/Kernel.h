@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Splits a pattern into stages, each of which writes one buffer. A product, or
-// one that moves over windows, is written by a family for the host
-// (docs/families.md), other stages by an emitter of their kind: attention, or a
-// nest of loops (rows, reductions, elementwise). What a stage reads and no
+// Splits a pattern into stages, each of which writes one buffer. A product, one
+// that moves over windows, or a reduction of rows is written by a family for
+// the host (docs/families.md), other stages by an emitter of their kind:
+// attention, or a nest of loops (elementwise chains, poolings, what no family
+// serves). What a stage reads and no
 // buffer holds is computed where it is read.
 //
 //===----------------------------------------------------------------------===//

@@ -23,7 +23,7 @@ bool NestEmitter::runInside(Writer &w, unsigned along) {
         return program.fail("a reduction of rows varies along the row");
   inner.push_back(along);
   unroll = kernel.parameter("unroll", 4, 1, 8);
-  chooseKept(program.vars[along].extent, /*keptRow=*/nullptr);
+  chooseKept(program.vars[along].extent);
   for (unsigned level = 0; level < levels; ++level)
     emitReductionPass(w, level);
   emitRootPass(w);
@@ -98,15 +98,7 @@ bool NestEmitter::run() {
     shareRow &= !acrossRows;
   }
 
-  // Rows one after the other by one thread: the next one can be fetched early.
-  if (levels && !rows.empty() && !shareRow && !acrossRows &&
-      program.vars[rows.back()].extent > 1) {
-    ahead = kernel.parameter("ahead", 0, 0, levels);
-    aheadResult = kernel.parameter("aheadResult", 0, 0, 1) && !streaming;
-  }
-
-  int64_t keptRow = 0;
-  chooseKept(innerCount, &keptRow);
+  chooseKept(innerCount);
   int64_t threads = program.threads;
   Writer w(program.body);
   std::string what = reductions.empty()
@@ -115,8 +107,6 @@ bool NestEmitter::run() {
                                " elements each, " + num(levels + 1) +
                                " passes.";
   w.line("/* " + what + " */");
-  int64_t rowBytes = (keptRow * 4 + 63) / 64 * 64;
-  int64_t rowOffset = keptRow ? program.reserve(rowBytes * threads) : 0;
   if (shareRow) {
     w.line("#pragma omp parallel num_threads(" + Twine(threads) + ")");
     w.open("");
@@ -134,10 +124,6 @@ bool NestEmitter::run() {
     }
     w.line("#pragma omp parallel num_threads(" + Twine(threads) + ")");
     w.open("");
-    if (keptRow)
-      w.line("float *const rowBuffer = " +
-             program.workspacePointer(Elem::F32, rowOffset) +
-             " + omp_get_thread_num() * " + num(rowBytes / 4) + ";");
     w.line("#pragma omp for schedule(static)");
     w.open("for (long row = 0; row < " + num(units) + "; ++row)");
   }

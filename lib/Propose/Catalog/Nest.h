@@ -5,12 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One loop over rows, and for each row as few passes as its reductions need: a
-// pass computes all reductions that depend on the same earlier ones, and the
-// last pass writes the result. The lanes of a vector run along the row when it
-// is contiguous (partial results in several accumulators, one horizontal
-// reduction a row), else along neighbouring rows. Threads share the rows, or,
-// when there are fewer rows than threads, the elements of each row.
+// What no family for the host serves: elementwise chains, poolings, reductions
+// of integers and of rows of several kinds, and the rows between the products
+// of attention. There is one loop over rows, and for each row as few passes as
+// its reductions need: a pass computes all reductions that depend on the same
+// earlier ones, and the last pass writes the result. The lanes of a vector run
+// along the row when it is contiguous (partial results in several accumulators,
+// one horizontal reduction a row), else along neighbouring rows. Threads share
+// the rows, or, when there are fewer rows than threads, the elements of each
+// row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,8 +52,7 @@ public:
 
 private:
   bool collect();
-  /// Null for `keptRow`: there is no buffer for a row.
-  void chooseKept(int64_t innerCount, int64_t *keptRow);
+  void chooseKept(int64_t innerCount);
   unsigned visit(mlir::Value value, llvm::ArrayRef<Lin> index);
   unsigned visitWith(llvm::function_ref<void(Scope &)> body);
   /// Merges neighbouring variables as far as every load allows.
@@ -61,10 +63,6 @@ private:
   Scope scopeIn(Writer &w);
   void emitReductionPass(Writer &w, unsigned level);
   void emitRootPass(Writer &w);
-  /// Notes what a pass loads in this scope, where the next row is fetched.
-  void watchLoads(Scope &scope, unsigned pass);
-  /// Prefetches what was noted, a row further on, and forgets it.
-  void fetchNextRow(Scope &scope, unsigned copy);
   void innerLoops(Writer &w, llvm::ArrayRef<unsigned> loops,
                   const std::vector<MergedVars> &merged, bool share,
                   unsigned unroll,
@@ -86,12 +84,6 @@ private:
   bool shareRow = false;
   bool streaming = false;
   int64_t unroll = 4;
-  /// The pass that fetches what the next row reads; 0 is none, for the first
-  /// pass waits for memory itself.
-  int64_t ahead = 0;
-  /// Whether the last pass fetches the lines that the next row writes.
-  bool aheadResult = false;
-  std::vector<std::pair<Buffer, Lin>> watched;
   /// An expensive value that an earlier pass keeps for the last one.
   std::optional<Use> kept;
   unsigned keptLevel = 0;

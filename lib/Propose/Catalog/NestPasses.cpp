@@ -100,7 +100,6 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
     ++w.indent;
     innerLoops(w, loops, merged, shareRow, copies, [&](Scope &s, unsigned u) {
       bindResults(s, level);
-      watchLoads(s, level);
       emitBodies(s, [&](RowReduction &r, CValue v) {
         Elem elem = elemOfResult(r);
         v = s.convert(v, elem);
@@ -120,7 +119,6 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
           mask = "(FK_IOTA < (int64_t)(" + s.partial + "))";
         s.line(acc + " = " + mask + " ? " + sum.text + " : " + acc + ";");
       });
-      fetchNextRow(s, u);
     });
     w.close();
     for (RowReduction *r : group) {
@@ -199,11 +197,9 @@ void NestEmitter::emitRootPass(Writer &w) {
       loops);
   w.line("{");
   ++w.indent;
-  innerLoops(w, loops, merged, shareRow, 1, [&](Scope &s, unsigned copy) {
+  innerLoops(w, loops, merged, shareRow, 1, [&](Scope &s, unsigned) {
     bindResults(s, ~0u);
-    watchLoads(s, levels);
     body(s);
-    fetchNextRow(s, copy);
   });
   w.close();
   if (kept)

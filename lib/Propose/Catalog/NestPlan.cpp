@@ -135,13 +135,12 @@ NestEmitter::mergePass(ArrayRef<unsigned> vars,
   return {};
 }
 
-void NestEmitter::chooseKept(int64_t innerCount, int64_t *keptRow) {
+void NestEmitter::chooseKept(int64_t innerCount) {
   // An expensive elementwise value that a reduction computes and the last pass
-  // needs again is kept in a row buffer, or in the result itself.
-  int64_t keep = reductions.empty() || acrossRows
-                     ? 0
-                     : kernel.parameter("keep", 1, 0, keptRow ? 2 : 1);
-  if (keep && innerCount > 1) {
+  // needs again is kept in the result itself.
+  if (reductions.empty() || acrossRows || !kernel.parameter("keep", 1, 0, 1))
+    return;
+  if (innerCount > 1 && destination.elem == Elem::F32 && !streaming) {
     Discovery last =
         kernel.discoverWith([&](Scope &s) { s.at(root, rootIndex); });
     // The farthest value along the chain that both passes compute.
@@ -186,29 +185,7 @@ void NestEmitter::chooseKept(int64_t innerCount, int64_t *keptRow) {
         }
       }
     }
-    if (kept && keep == 1 && destination.elem == Elem::F32 && !streaming) {
+    if (kept)
       keptBuffer = destination;
-    } else if (kept && keptRow && innerCount * 4 <= (1 << 20) && !shareRow) {
-      *keptRow = innerCount;
-      keptBuffer.elem = Elem::F32;
-      keptBuffer.pointer = "rowBuffer";
-      std::string nothing;
-      Scope probe(program, nothing, 0);
-      Lin start = probe.linear(root, rootIndex);
-      for (unsigned var : inner)
-        start.terms.erase(var);
-      // The row must be contiguous to be addressed from its start.
-      Lin contiguous;
-      int64_t stride = 1;
-      for (unsigned var : llvm::reverse(inner)) {
-        contiguous = contiguous + Lin::ofVar(var, stride);
-        stride *= program.vars[var].extent;
-      }
-      if (!(start + contiguous == probe.linear(root, rootIndex)))
-        kept.reset();
-      keptBuffer.base = start;
-    } else {
-      kept.reset();
-    }
   }
 }

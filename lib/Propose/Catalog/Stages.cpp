@@ -296,6 +296,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
     }
     if (changed)
       continue;
+    // Loops compute what no family takes, as extrema of integers.
     if (!found.uses.empty() && !families.empty() &&
         emitReduction(root, destination))
       return true;

@@ -226,7 +226,7 @@ TEST(CatalogRows, SoftmaxAndLogSoftmax) {
                          {},
                          64,
                          2,
-                         "nest",
+                         s[middle ? 1 : 2] == 1 ? "nest" : "reduction",
                          20,
                          "softmax"});
   checkKernels(cases);
@@ -236,26 +236,33 @@ TEST(CatalogRows, Parameters) {
   std::vector<KernelCase> cases;
   for (int64_t keep : {0, 1, 2})
     for (int64_t stream : {0, 1})
-      for (int64_t unroll : {1, 8}) {
+      for (int64_t sums : {1, 8}) {
         cases.push_back({softmax(2, 9, 160, false, false),
-                         {{"keep", keep},
-                          {"stream", stream},
-                          {"unroll", unroll},
-                          {"share", unroll == 8}},
+                         {{"KEEP", keep},
+                          {"STREAM", stream},
+                          {"SUMS", sums},
+                          {"INVERSE", sums == 8}},
                          64,
                          2,
-                         "nest",
+                         "reduction",
                          5,
                          "softmax"});
-        cases.push_back(
-            {softmax(1, 3, 77, false, false),
-             {{"keep", keep}, {"across", stream}, {"unroll", unroll}},
-             32,
-             2,
-             "nest",
-             5,
-             "softmax"});
+        cases.push_back({softmax(2, 77, 51, true, false),
+                         {{"KEEP", keep}, {"TILE", sums}, {"SERIAL", stream}},
+                         32,
+                         2,
+                         "reduction",
+                         5,
+                         "softmax of the middle"});
       }
+  for (int64_t keep : {0, 1, 2})
+    cases.push_back({softmax(1, 3, 9001, false, false),
+                     {{"KEEP", keep}, {"SPLIT", 1}, {"SERIAL", 0}},
+                     32,
+                     3,
+                     "reduction",
+                     5,
+                     "split rows"});
   checkKernels(cases);
 }
 
@@ -264,58 +271,74 @@ TEST(CatalogRows, NextRow) {
   for (int64_t ahead : {0, 1, 2})
     for (int64_t result : {0, 1})
       for (int64_t keep : {0, 1, 2})
-        cases.push_back(
-            {softmax(3, 5, 4 * 64 + keep, false, false),
-             {{"ahead", ahead}, {"aheadResult", result}, {"keep", keep}},
-             result ? 64u : 32u,
-             2,
-             "nest",
-             5,
-             "next row"});
+        cases.push_back({softmax(3, 5, 4 * 64 + keep, false, false),
+                         {{"AHEAD", ahead}, {"FETCH", result}, {"KEEP", keep}},
+                         result ? 64u : 32u,
+                         2,
+                         "reduction",
+                         5,
+                         "next row"});
   for (int64_t ahead : {1, 2})
     cases.push_back({layerNorm(7, 3, 96),
-                     {{"ahead", ahead}, {"aheadResult", 1}},
+                     {{"AHEAD", ahead}, {"FETCH", 1}},
                      64,
                      2,
-                     "nest",
+                     "reduction",
                      1,
                      "next row"});
   checkKernels(cases);
 }
 
-static size_t countOf(llvm::StringRef text, llvm::StringRef part) {
-  return text.count(part);
+// What a family is asked for, and what a search may ask for next.
+TEST(CatalogRows, NumbersOfTheFamily) {
+  Emitted text(softmax(1, 64, 1024, false, false));
+  auto plain = text.with({});
+  EXPECT_EQ(plain.stages, std::vector<std::string>{"reduction"});
+  EXPECT_EQ(plain.parameters.at("KEEP_1"), 1);
+  EXPECT_EQ(plain.values.at("SUMS_1"), (std::vector<int64_t>{1, 2, 4, 8}));
+  auto next = text.with({{"AHEAD", 1}, {"FETCH", 1}});
+  EXPECT_EQ(next.parameters.at("AHEAD_1"), 1);
+  EXPECT_EQ(next.parameters.at("FETCH_1"), 1);
+  EXPECT_NE(next.source, plain.source);
+  // A row of each thread.
+  auto kept = text.with({{"STREAM", 1}, {"KEEP", 2}});
+  EXPECT_EQ(kept.parameters.at("STREAM_1"), 1);
+  EXPECT_GE(kept.workspaceBytes, 2 * 4096);
 }
 
-TEST(CatalogRows, NextRowIsFetchedOnceALine) {
-  auto emitted = [](fastk::catalog::Parameters parameters, unsigned bytes) {
-    mlir::MLIRContext context;
-    context.loadDialect<fastk::FastkDialect, mlir::arith::ArithDialect,
-                        mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
-                        mlir::math::MathDialect, mlir::tensor::TensorDialect>();
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(
-        softmax(1, 64, 1024, false, false), &context);
-    fastk::catalog::Machine machine;
-    machine.vectorBytes = bytes;
-    machine.threads = 2;
-    auto function = *module->getOps<mlir::func::FuncOp>().begin();
-    return fastk::catalog::emitCKernel(function.getBody().front(), machine,
-                                       parameters, shippedFamilies())
-        .source;
-  };
-  EXPECT_EQ(countOf(emitted({}, 64), "__builtin_prefetch"), 0u);
-  // Four copies and the vectors after them; the result in the last pass.
-  std::string wide = emitted({{"ahead", 1}, {"aheadResult", 1}}, 64);
-  EXPECT_EQ(countOf(wide, "+ 4096), 0, 3)"), 5u) << wide;
-  EXPECT_EQ(countOf(wide, "+ 4096), 1, 3)"), 1u) << wide;
-  // Half a line a vector: every other copy.
-  std::string half = emitted({{"ahead", 1}}, 32);
-  EXPECT_EQ(countOf(half, "+ 4096), 0, 3)"), 3u) << half;
-  EXPECT_EQ(countOf(half, "+ 4096), 1, 3)"), 0u) << half;
-  // What a row buffer holds is not fetched.
-  EXPECT_EQ(
-      countOf(emitted({{"ahead", 2}, {"keep", 2}}, 64), "__builtin_prefetch"),
-      0u);
+// No family has a result of integers.
+TEST(CatalogRows, IntegersAreReducedByLoops) {
+  std::string text = R"(
+func.func @f(%x: tensor<ROWSx77xi32>) -> tensor<ROWSxi32> {
+  %z = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<ROWSxi32>
+  %i = linalg.fill ins(%z : i32) outs(%e : tensor<ROWSxi32>) -> tensor<ROWSxi32>
+  %s = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<ROWSx77xi32>) outs(%i : tensor<ROWSxi32>) {
+  ^bb0(%v: i32, %o: i32):
+    %t = arith.addi %v, %o : i32
+    linalg.yield %t : i32
+  } -> tensor<ROWSxi32>
+  return %s : tensor<ROWSxi32>
+}
+)";
+  std::vector<KernelCase> cases;
+  for (int64_t unroll : {1, 8})
+    for (int64_t across : {0, 1})
+      cases.push_back({replaceAll(text, "ROWS", "23"),
+                       {{"unroll", unroll}, {"across", across}},
+                       32,
+                       2,
+                       "nest",
+                       100,
+                       "integers"});
+  cases.push_back({replaceAll(text, "ROWS", "1"),
+                   {{"share", 1}},
+                   32,
+                   2,
+                   "nest",
+                   100,
+                   "integers"});
+  checkKernels(cases);
 }
 
 TEST(CatalogRows, LayerNorm) {
@@ -323,8 +346,13 @@ TEST(CatalogRows, LayerNorm) {
   int64_t shapes[][3] = {{7, 1, 96}, {1, 64, 129}, {3, 5, 7}, {40, 2, 64}};
   for (auto &s : shapes)
     for (unsigned bytes : {16u, 64u})
-      cases.push_back(
-          {layerNorm(s[0], s[1], s[2]), {}, bytes, 2, "nest", 1, "layer norm"});
+      cases.push_back({layerNorm(s[0], s[1], s[2]),
+                       {},
+                       bytes,
+                       2,
+                       "reduction",
+                       1,
+                       "layer norm"});
   checkKernels(cases);
 }
 
@@ -577,7 +605,7 @@ TEST(CatalogAttention, FullAndCausal) {
                      1,
                      "few queries"});
   // Rows between products have no buffer of their own, whatever is asked for.
-  for (int64_t keep : {0, 1, 2})
+  for (int64_t keep : {0, 1})
     cases.push_back({attention(2, 40, 40, 16, false, false),
                      {{"keep", keep}},
                      64,

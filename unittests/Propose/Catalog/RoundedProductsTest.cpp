@@ -40,20 +40,20 @@ TEST(CatalogRows, ProductsWhoseMaximumIsSubtractedAreRounded) {
   for (bool middle : {false, true})
     for (int64_t keep : {0, 1})
       cases.push_back({softmaxOf("    %p0 = arith.mulf %a, %b : f32", middle),
-                       {{"keep", keep}},
+                       {{"KEEP", keep}},
                        32,
                        2,
-                       "nest",
+                       "reduction",
                        3e6,
                        "softmax of a product"});
-  // A quotient, as the product with an inverse.
+  // A quotient, which is no product with an inverse in one pass alone.
   cases.push_back({softmaxOf("    %q0 = arith.divf %a, %tiny : f32\n"
                              "    %p0 = arith.addf %q0, %b : f32",
                              false),
-                   {{"reciprocal", 1}, {"keep", 0}},
+                   {{"INVERSE", 1}, {"KEEP", 0}},
                    32,
                    1,
-                   "nest",
+                   "reduction",
                    3e6,
                    "softmax of a quotient"});
   // Before a product the maximum is a stage, and what subtracts it another.
@@ -97,6 +97,6 @@ func.func @f(%w: tensor<48x96xf32>, %x: tensor<96xf32>) -> tensor<48xf32> {
   return %n : tensor<48xf32>
 }
 )";
-  checkKernels({{text, {}, 32, 2, "nest", 1, "norm of a product"},
-                {text, {{"keep", 2}}, 64, 1, "nest", 1, "norm of a product"}});
+  checkKernels({{text, {}, 32, 2, "reduction", 1, "norm of a product"},
+                {text, {}, 64, 1, "reduction", 1, "norm of a product"}});
 }

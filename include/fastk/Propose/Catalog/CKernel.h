@@ -38,8 +38,8 @@ struct CKernel {
   /// Of numbers of families' programs: all values that they may have,
   /// ascending.
   std::map<std::string, std::vector<int64_t>> values;
-  /// What each stage is, in order: "contraction", "convolution", "nest", "pad",
-  /// "insert", "attention".
+  /// What each stage is, in order: "contraction", "convolution", "reduction",
+  /// "nest", "pad", "insert", "attention".
   std::vector<std::string> stages;
   /// Of sums of products that loops compute because no family writes them, what
   /// each family said.
@@ -56,8 +56,8 @@ inline constexpr llvm::StringLiteral kNoFamilies =
 /// terminated by the values it returns). Parameters that are absent take
 /// defaults derived from the machine; those out of range are clamped. Of
 /// numbers of families the nearest that their rules allow are taken; one
-/// without a stage ("MR") is of all. Products and convolutions are written by
-/// that of `families` which expects to be fastest.
+/// without a stage ("MR") is of all. Products, convolutions and reductions of
+/// rows are written by that of `families` which expects to be fastest.
 CKernel emitCKernel(mlir::Block &pattern, const Machine &machine,
                     const Parameters &parameters, StageFamilies &families);
 
