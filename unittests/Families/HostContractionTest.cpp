@@ -137,6 +137,6 @@ TEST(HostContractionTest, OtherCoresHaveNoHeaderInC) {
   MatchedText matched{ContractionText()};
   std::string why;
   EXPECT_FALSE(families::findCore(
-      "reduction", matched.form->getPattern().front(), "host", why));
-  EXPECT_EQ(why, "there are no reduction families for the host");
+      "attention", matched.form->getPattern().front(), "host", why));
+  EXPECT_EQ(why, "there are no attention families for the host");
 }
