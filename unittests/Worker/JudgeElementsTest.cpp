@@ -91,6 +91,35 @@ TEST(JudgeElements, OverflowIsAskedForWhereItIsCertain) {
   EXPECT_EQ(sharesOf(rowJob(), y, r, k).mismatches, 8);
 }
 
+TEST(JudgeElements, OverflowIsAnErrorOfWhatItIsAtLeast) {
+  Job job = rowJob();
+  job.outputs[0].type = ElementType::F16;
+  constexpr double largest = 65504;
+  // So near that TF32 may lead beyond the type, and f32 may not.
+  std::vector<double> r(8, largest - 20), k = r, y = r;
+  y[3] = inf;
+  Shares shares = sharesOf(job, y, r, k);
+  EXPECT_EQ(shares.mismatches, 0);
+  EXPECT_GT(shares.ieee, 1);
+  EXPECT_LT(shares.tf32, 1);
+  y[3] = -inf;
+  EXPECT_EQ(sharesOf(job, y, r, k).mismatches, 1);
+  y[3] = notANumber;
+  EXPECT_EQ(sharesOf(job, y, r, k).mismatches, 1);
+  // Of a sum that cancels either side may be met.
+  r.assign(8, 30);
+  y = r;
+  k.assign(8, 1e20);
+  for (double each : {inf, -inf}) {
+    y[3] = each;
+    shares = sharesOf(job, y, r, k);
+    EXPECT_EQ(shares.mismatches, 0);
+    EXPECT_EQ(shares.masked, 1);
+  }
+  y[3] = notANumber;
+  EXPECT_EQ(sharesOf(job, y, r, k).mismatches, 1);
+}
+
 TEST(JudgeElements, NothingIsAskedWhereAStepMayOverflow) {
   std::vector<double> r(8, 1), k(8, 1), y(8, 1);
   k[2] = inf;

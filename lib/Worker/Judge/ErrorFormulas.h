@@ -92,22 +92,27 @@ FASTK_FORMULA ElementError judgeElement(const ErrorRule &rule, double y,
     return result;
   }
   double bound = rule.ieee * condition;
-  if (!isFinite(y)) {
-    // Beyond the type, or so near that rounding leads there.
-    bool mayOverflow =
-        size + bound > rule.largest && isInfinite(y) && (y > 0) == (r > 0);
-    result.judged = mayOverflow ? Judged::Masked : Judged::Mismatch;
-    return result;
-  }
+  double loose = bound + rule.operands * condition;
+  double half = rule.half * (size + mean);
+  half = half > loose ? half : loose;
   double error = fabs(y - r);
+  if (!isFinite(y)) {
+    // What was rounded to infinity lay beyond the type, on that side, perhaps
+    // far from what is exact: sums cancel.
+    double least = y > 0 ? rule.largest - r : rule.largest + r;
+    bool mayOverflow = isInfinite(y) && least < half;
+    if (!mayOverflow || least < bound) {
+      result.judged = mayOverflow ? Judged::Masked : Judged::Mismatch;
+      return result;
+    }
+    error = least;
+  }
   result.judged = Judged::Finite;
   result.error = error > rule.tiny ? error : 0;
   result.bound = bound;
-  double loose = bound + rule.operands * condition;
-  double half = rule.half * (size + mean);
   result.ieee = bound + rule.tiny;
   result.tf32 = loose + rule.tiny;
-  result.half = (half > loose ? half : loose) + rule.tiny;
+  result.half = half + rule.tiny;
   return result;
 }
 
