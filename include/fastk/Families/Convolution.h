@@ -17,9 +17,8 @@
 // types and what moves elements. n, g, o and c are groups of loops, each walked
 // as one index, its last loop fastest; there are up to three axes.
 //
-// A product of f32 is one, too, on GPUs: of a kernel of one element. Where
-// classes allow TF32 is told apart for convolutions, families for them have to
-// serve those of one pixel.
+// A product of f32 is one, too, on GPUs, with a kernel of one element: TF32 may
+// be allowed for convolutions alone, and those of one pixel are among them.
 //
 //===----------------------------------------------------------------------===//
 
