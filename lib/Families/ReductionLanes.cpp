@@ -13,7 +13,6 @@ using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
 using families::LanesWalk;
-using families::ReductionCore;
 using families::ReductionLanes;
 using families::RowStatistic;
 

@@ -212,7 +212,7 @@ func.func @f(%x: tensor<SHAPExf32>) -> tensor<SHAPExf32> {
   std::string parallel = "[";
   for (size_t i = 0; i <= shape.count('x'); ++i)
     parallel += i ? ", \"parallel\"" : "\"parallel\"";
-  for (auto [from, to] :
+  for (const auto &[from, to] :
        {std::pair<llvm::StringRef, std::string>("ROWMAP", rowMap.str()),
         {"ROWS", rows.str()},
         {"LOOPS", loops.str()},

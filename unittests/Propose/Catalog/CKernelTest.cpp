@@ -136,24 +136,25 @@ static std::string twoProducts() {
   return attention(2, 40, 52, 24, false, false);
 }
 
+/// The rows between two products are two stages.
 TEST(CatalogContraction, EachStageHasNumbersOfItsOwn) {
   Emitted text(twoProducts());
   auto first = text.with({{"fuse", 0}});
   ASSERT_EQ(first.failure, "");
   EXPECT_EQ(llvm::count(first.stages, "contraction"), 2);
-  EXPECT_EQ(first.values.at("NV_2"), (std::vector<int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(first.values.at("NV_4"), (std::vector<int64_t>{1, 2, 3, 4}));
   // What a kernel says of its parameters makes it again.
   EXPECT_EQ(text.with(first.parameters).source, first.source);
   // One number of one stage, and of all.
   auto changed = first.parameters;
-  changed["NV_2"] = first.parameters.at("NV_2") == 1 ? 2 : 1;
+  changed["NV_4"] = first.parameters.at("NV_4") == 1 ? 2 : 1;
   auto second = text.with(changed);
-  EXPECT_EQ(second.parameters.at("NV_2"), changed["NV_2"]);
+  EXPECT_EQ(second.parameters.at("NV_4"), changed["NV_4"]);
   EXPECT_EQ(second.parameters.at("NV_1"), first.parameters.at("NV_1"));
   changed["NV"] = 3;
   auto all = text.with(changed);
   EXPECT_EQ(all.parameters.at("NV_1"), 3);
-  EXPECT_EQ(all.parameters.at("NV_2"), 3);
+  EXPECT_EQ(all.parameters.at("NV_4"), 3);
   EXPECT_EQ(all.parameters.count("NV"), 0u);
 }
 
@@ -161,7 +162,7 @@ TEST(CatalogContraction, TwoProductsInOneProgram) {
   std::vector<KernelCase> cases;
   for (int64_t mr : {2, 5})
     cases.push_back({twoProducts(),
-                     {{"fuse", 0}, {"MR_1", mr}, {"NV_2", 1}},
+                     {{"fuse", 0}, {"MR_1", mr}, {"NV_4", 1}},
                      32,
                      2,
                      "contraction",
