@@ -323,11 +323,13 @@ private:
     const LanesWalk &walk = isRows ? *rowWalk : *finishWalk;
     if (!isRows)
       writeAlong(walk, "c");
+    const bool mayInvert = !isRows && hasDivisor();
+    const bool mayStream = !isRows && isStreamable();
     for (bool isKept : {true, false})
       for (bool inverts : {true, false})
         for (bool streams : {true, false}) {
-          if ((isKept && !kept) || (inverts && (isRows || !hasDivisor())) ||
-              (streams && (isRows || !isStreamable())))
+          if ((isKept && !kept) || (inverts && !mayInvert) ||
+              (streams && !mayStream))
             continue;
           program.reciprocals = inverts;
           os << "  if (isKept == " << isKept << " && inverts == " << inverts

@@ -1,5 +1,4 @@
-//===- ReductionLanes.h - Lanes of reductions in C -------------- -*- C++
-//-*-===//
+//===- ReductionLanes.h - Lanes of reductions in C --------------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -82,11 +82,11 @@ FamilyChoices::lower(CanonicalForm &form) {
   StringRef target = matcher.getFilter().target;
   auto [known, isNew] = choices.try_emplace(form.key);
   std::optional<Choice> &choice = known->second;
-  if (!isNew && !choice)
-    return {nullptr, nullptr};
   if (choice)
     return {choice->admitted, lowerBy(*choice->admitted, choice->instance,
                                       form.getLowering(), target)};
+  if (!isNew)
+    return {nullptr, nullptr};
   std::string why;
   Precision loosest = matcher.filterFor(form.key).loosest;
   for (const families::CoreInstance &core :
@@ -99,6 +99,12 @@ FamilyChoices::lower(CanonicalForm &form) {
         return {admitted, std::move(lowered)};
       }
   return {nullptr, nullptr};
+}
+
+bool FamilyChoices::serves(CanonicalForm &form) {
+  auto known = choices.find(form.key);
+  return known == choices.end() ? lower(form).first != nullptr
+                                : known->second.has_value();
 }
 
 namespace {
@@ -140,7 +146,7 @@ bool FamilyQuery::isServed(WorkloadOp workload) {
   ScopedDiagnosticHandler quiet(workload.getContext(),
                                 [](Diagnostic &) { return success(); });
   FailureOr<CanonicalForm *> form = winners.form(workload);
-  return succeeded(form) && choices.lower(**form).second;
+  return succeeded(form) && choices.serves(**form);
 }
 
 std::unique_ptr<WinnerQuery> fastk::familyQuery(FamilyChoices &choices) {

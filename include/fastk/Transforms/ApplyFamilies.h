@@ -48,6 +48,8 @@ public:
   /// it, and a lowering by it. Null: none does.
   std::pair<const AdmittedFamily *, mlir::OwningOpRef<mlir::ModuleOp>>
   lower(CanonicalForm &form);
+  /// Whether there is one.
+  bool serves(CanonicalForm &form);
 
 private:
   struct Choice {
