@@ -107,7 +107,7 @@ def compare(folder):
 @pytest.mark.measures
 def test_a_search_of_the_catalog(tmp_path):
     budget = "--budget=evaluations=9"
-    assert search(tmp_path, "--rounds=2", "--ideas=1", budget) == 0
+    assert search(tmp_path, "--proposer=catalog", "--rounds=2", "--ideas=1", budget) == 0
     found = compare(tmp_path)
     assert len(found.trials) >= 7
     assert [v for v in found.trials if v.how == "neighbours"]

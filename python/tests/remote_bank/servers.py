@@ -246,15 +246,16 @@ class Far:
         )
 
     def accept(self):
+        """Connects at once: what that takes is part of the handshake, not beside it."""
         client, _ = self.listener.accept()
         self.connections += 1
-        self.later(self.seconds, lambda: self.connect(client))
-
-    def connect(self, client):
         try:
             server = socket.create_connection(("127.0.0.1", self.target))
         except OSError:
-            return client.close()
+            return self.later(self.seconds, client.close)
+        self.later(self.seconds, lambda: self.join(client, server))
+
+    def join(self, client, server):
         for one, other in ((client, server), (server, client)):
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.selector.register(
