@@ -320,6 +320,13 @@ static void showMetrics(const DriverOptions &options,
     warn(options.metrics + ": cannot write: " + error.message());
 }
 
+static bool searchesFamilies(const SearchSettings &settings) {
+  return settings.scope != SearchScope::None &&
+         llvm::any_of(settings.proposers, [](StringRef proposer) {
+           return proposer.split(':').first == "families";
+         });
+}
+
 int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   if (options.admit)
     return runAdmission(options);
@@ -359,10 +366,10 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   UsableFamilies families;
   auto ofCore = [&](StringRef core) { return families.of(core); };
   FamilyChoices choices(matcher, ofCore, families.getMachine());
-  // They are asked for scans before anything is formed, so that a search has
-  // the workloads of them, too.
+  // They are asked for scans before anything is formed: a search tries them on
+  // workloads alone.
   std::unique_ptr<WinnerQuery> scans;
-  if (options.fromFamilies) {
+  if (options.fromFamilies || searchesFamilies(options.search)) {
     if (llvm::Error error =
             UsableFamilies::find(matcher.getFilter(), executable)
                 .moveInto(families))
