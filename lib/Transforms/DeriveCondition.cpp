@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorConditions.h"
+#include "fastk/Protocol/Contract.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -324,8 +325,8 @@ static void noteStorage(func::FuncOp func) {
 
 static KernelRounding roundingOf(bool allDouble, bool tf32) {
   double unit = allDouble ? 0x1p-53 : 0x1p-24;
-  double bound = kRoundoffs * unit;
-  return {unit, tf32 ? bound + kTF32Operands : bound};
+  double bound = worker::contract::ieeeRoundoffs * unit;
+  return {unit, tf32 ? bound + worker::contract::tf32Operands : bound};
 }
 
 namespace {

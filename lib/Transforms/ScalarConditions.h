@@ -25,11 +25,6 @@ inline constexpr llvm::StringLiteral kRoundedToAttr = "fastk.rounded_to";
 /// On a product by one that stands for a conversion: it rounds nothing itself.
 inline constexpr llvm::StringLiteral kConversionAttr = "fastk.conversion";
 
-/// What multiplies unit round-off and condition to the bound of an error.
-inline constexpr double kRoundoffs = 8;
-/// What an operand of 10 bits loses, as a share of it.
-inline constexpr double kTF32Operands = 0x1p-11;
-
 /// Of the arithmetic of the kernels that are judged.
 struct KernelRounding {
   /// Unit round-off.
