@@ -60,10 +60,10 @@ ArrayRef<Core> families::cores() {
        sample<families::sampleAttention>},
       {"convolution", describe<matchConvolution>, describeInC<matchConvolution>,
        sample<families::sampleConvolution>},
-      {"pointwise", describe<matchPointwise>, nullptr,
+      {"pointwise", describe<matchPointwise>, describeInC<matchPointwise>,
        sample<families::samplePointwise>},
       {"scan", describe<matchScan>, nullptr, sample<families::sampleScan>},
-      {"window", describe<matchWindows>, nullptr,
+      {"window", describe<matchWindows>, describeInC<matchWindows>,
        sample<families::sampleWindow>},
   };
   return table;

@@ -1,0 +1,149 @@
+//===- PlaceLanes.cpp - Vectors of values at places -----------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlaceLanes.h"
+#include "LanesText.h"
+#include <memory>
+
+using namespace mlir;
+using namespace fastk;
+using namespace fastk::catalog;
+using families::PlacedWalk;
+using families::PlaceLanes;
+
+PlaceLanes::PlaceLanes(Program program, const Machine &machine,
+                       ArrayRef<GatheredIndex> gathered)
+    : HeaderText(std::move(program)), gathered(gathered) {
+  families::setUpHost(*this, machine);
+}
+
+void PlaceLanes::prepare(Scope &scope, std::string &lines, unsigned indent) {
+  scope.choosesPieces = true;
+  // Each computed index is declared where it is asked for first.
+  auto known = std::make_shared<std::set<unsigned>>();
+  scope.onComputedIndex =
+      [this, known, &lines,
+       indent](Scope &outer, const ComputedIndex &index) -> std::optional<Lin> {
+    if (index.extent == 1)
+      return Lin();
+    const auto *found = llvm::find(gathered, index);
+    if (found == gathered.end())
+      return std::nullopt;
+    if (!known->insert(found->var).second)
+      return Lin::ofVar(found->var);
+    Scope inner(program, lines, indent);
+    inner.vectorVar = outer.vectorVar;
+    inner.laneStep = outer.laneStep;
+    inner.partial = outer.partial;
+    inner.merged = outer.merged;
+    inner.choosesPieces = true;
+    inner.onOpaque = outer.onOpaque;
+    inner.onComputedIndex = outer.onComputedIndex;
+    CValue value = inner.convert(inner.valueOf(index), Elem::I64);
+    if (value.vector)
+      program.fail("each lane has an index of its own");
+    inner.line("const long " + program.vars[found->var].name + " = (uint64_t)" +
+               value.text + " < " + Twine(index.extent) + " ? " + value.text +
+               " : 0;");
+    return Lin::ofVar(found->var);
+  };
+}
+
+std::optional<std::string>
+PlaceLanes::tryLines(const PlacedWalk &walk, bool isVector, StringRef partial,
+                     unsigned indent, Evaluation evaluate, std::string &why) {
+  Program before = program;
+  std::string lines;
+  {
+    Scope scope(program, lines, indent);
+    if (isVector)
+      scope.vectorVar = walk.var;
+    scope.laneStep = walk.step;
+    scope.merged = walk.merged;
+    scope.partial = partial;
+    prepare(scope, lines, indent);
+    evaluate(scope);
+  }
+  why = program.failure;
+  if (why.empty())
+    return lines;
+  program = std::move(before);
+  return std::nullopt;
+}
+
+std::string PlaceLanes::elementText(const PlacedWalk &walk, unsigned indent,
+                                    Evaluation evaluate) {
+  std::string why;
+  std::optional<std::string> lines =
+      tryLines(walk, false, "", indent, evaluate, why);
+  if (!lines)
+    program.fail(why);
+  return lines.value_or("");
+}
+
+std::string PlaceLanes::lanesText(const PlacedWalk &walk, StringRef index,
+                                  unsigned indent, Evaluation evaluate) {
+  std::string margin(indent * 2, ' '), unused;
+  auto declared = [&](const Twine &at) {
+    return walk.var ? (margin + "  const long " + program.vars[*walk.var].name +
+                       " = " + index + at + ";\n")
+                          .str()
+                    : std::string();
+  };
+  // The one element of a segment, as of a pad.
+  if (walk.var && extentOf(walk.var) == 1)
+    return margin + "{\n" + declared("") +
+           elementText(walk, indent + 1, evaluate) + margin + "}\n";
+  if (walk.var) {
+    auto whole = tryLines(walk, true, "", indent + 1, evaluate, unused);
+    if (whole) {
+      auto first = tryLines(walk, true, "count", indent + 1, evaluate, unused);
+      if (first)
+        return margin + "if (count >= LANES) {\n" + declared("") + *whole +
+               margin + "} else {\n" + declared("") + *first + margin + "}\n";
+    }
+  }
+  std::string step =
+      walk.step == 1 ? " + lane" : " + lane * " + std::to_string(walk.step);
+  return margin +
+         "for (long lane = 0; lane < LANES && lane < count; ++lane) {\n" +
+         declared(step) + elementText(walk, indent + 1, evaluate) + margin +
+         "}\n";
+}
+
+bool PlaceLanes::hasLanes(const PlacedWalk &walk, Evaluation evaluate) {
+  std::string unused;
+  Program before = program;
+  bool has = walk.var && tryLines(walk, true, "", 0, evaluate, unused);
+  program = std::move(before);
+  return has;
+}
+
+int64_t PlaceLanes::workOf(const PlacedWalk &walk, Evaluation evaluate) {
+  std::string why;
+  Program before = program;
+  int64_t work = 0;
+  if (auto lines =
+          walk.var ? tryLines(walk, true, "", 0, evaluate, why) : std::nullopt)
+    work = families::workOfLines(*lines);
+  else if (auto each = tryLines(walk, false, "", 0, evaluate, why))
+    work = (families::workOfLines(*each) + 4) * program.lanes;
+  program = std::move(before);
+  return work;
+}
+
+PlacedWalk families::narrowed(Program &program, const PlacedWalk &walk,
+                              unsigned var, int64_t begin, int64_t extent) {
+  PlacedWalk part = walk;
+  unsigned inside = program.newVar(
+      program.vars[var].name + "_" + Twine(program.vars.size()), extent);
+  MergedVars group{{var}, inside, {1}, -begin};
+  part.merged.push_back(std::move(group));
+  if (part.var == var)
+    part.var = inside;
+  return part;
+}
