@@ -7,11 +7,13 @@
 
 #include "PlaceLanes.h"
 #include "LanesText.h"
+#include "llvm/Support/MathExtras.h"
 #include <memory>
 
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
+using families::PlacedLoad;
 using families::PlacedWalk;
 using families::PlaceLanes;
 
@@ -115,6 +117,18 @@ std::string PlaceLanes::lanesText(const PlacedWalk &walk, StringRef index,
          "}\n";
 }
 
+std::string PlaceLanes::narrowedText(const PlacedWalk &walk,
+                                     unsigned indent) const {
+  std::string text;
+  for (const MergedVars &group : walk.merged)
+    if (walk.narrow.count(group.merged) && group.merged != walk.var)
+      text += std::string(indent * 2, ' ') + "const long " +
+              program.vars[group.merged].name + " = " +
+              program.vars[group.parts[0]].name + " - " +
+              std::to_string(-group.begin) + ";\n";
+  return text;
+}
+
 bool PlaceLanes::hasLanes(const PlacedWalk &walk, Evaluation evaluate) {
   std::string unused;
   Program before = program;
@@ -136,6 +150,24 @@ int64_t PlaceLanes::workOf(const PlacedWalk &walk, Evaluation evaluate) {
   return work;
 }
 
+families::ValueRange families::insideOf(ArrayRef<PlacedLoad> loads,
+                                        unsigned var, int64_t extent) {
+  ValueRange range{0, extent};
+  for (const PlacedLoad &load : loads)
+    for (const Guard &guard : load.guards) {
+      int64_t step = guard.index.coefficient(var);
+      if (step <= 0 || guard.index.terms.size() != 1)
+        continue;
+      auto first = [&](int64_t bound) {
+        return llvm::divideCeilSigned(bound - guard.index.constant, step);
+      };
+      range.begin = std::max(range.begin, first(guard.low));
+      range.end = std::min(range.end, first(guard.high));
+    }
+  range.end = std::max(range.begin, range.end);
+  return range;
+}
+
 PlacedWalk families::narrowed(Program &program, const PlacedWalk &walk,
                               unsigned var, int64_t begin, int64_t extent) {
   PlacedWalk part = walk;
@@ -143,6 +175,7 @@ PlacedWalk families::narrowed(Program &program, const PlacedWalk &walk,
       program.vars[var].name + "_" + Twine(program.vars.size()), extent);
   MergedVars group{{var}, inside, {1}, -begin};
   part.merged.push_back(std::move(group));
+  part.narrow.insert(inside);
   if (part.var == var)
     part.var = inside;
   return part;

@@ -29,6 +29,8 @@ struct PlacedWalk {
   std::optional<unsigned> var;
   std::vector<catalog::MergedVars> merged;
   int64_t step = 1;
+  /// Variables that stand for others in a part of their range.
+  std::set<unsigned> narrow = {};
 };
 
 /// A header whose functions compute values at places in lanes.
@@ -55,6 +57,8 @@ protected:
   /// lane.
   std::string lanesText(const PlacedWalk &walk, llvm::StringRef index,
                         unsigned indent, Evaluation evaluate);
+  /// Lines that declare variables of narrower ranges, but for that of lanes.
+  std::string narrowedText(const PlacedWalk &walk, unsigned indent) const;
   /// Lines for one element, whose variables are declared.
   std::string elementText(const PlacedWalk &walk, unsigned indent,
                           Evaluation evaluate);
@@ -68,6 +72,14 @@ private:
 
   llvm::ArrayRef<GatheredIndex> gathered;
 };
+
+/// Values from `begin` to `end`.
+struct ValueRange {
+  int64_t begin = 0, end = 1;
+};
+/// Those of a variable for which all guards hold that are of it alone.
+ValueRange insideOf(llvm::ArrayRef<PlacedLoad> loads, unsigned var,
+                    int64_t extent);
 
 /// A variable's range as a walk of its own: \p walk with `begin` as the first
 /// value of a new variable of `extent` values.

@@ -45,6 +45,7 @@ public:
 
   std::optional<families::CoreInstance> run(std::string &why) {
     findSegments();
+    findInside();
     Value result = core.result;
     writeMacros();
     writeOperands(*result.getParentBlock(), core.resultElem);
@@ -63,6 +64,8 @@ private:
   struct Segment {
     int64_t begin = 0, end = 1;
     PlacedWalk walk;
+    /// Of rows that are inside.
+    PlacedWalk inside = {};
   };
 
   /// Adds the columns at which a guard begins and ceases to hold.
@@ -100,6 +103,24 @@ private:
           {begin, end,
            families::narrowed(program, whole, *inner, begin, end - begin)});
       begin = end;
+    }
+  }
+
+  /// Finds rows in which nothing is elsewhere because of the row.
+  void findInside() {
+    for (unsigned var : core.vars) {
+      if (var == inner)
+        continue;
+      families::ValueRange range =
+          families::insideOf(core.loads, var, extentOf(var));
+      if (range.begin < range.end && range.end - range.begin < extentOf(var))
+        inside.push_back({var, range});
+    }
+    for (Segment &segment : segments) {
+      segment.inside = segment.walk;
+      for (auto [var, range] : inside)
+        segment.inside = families::narrowed(
+            program, segment.inside, var, range.begin, range.end - range.begin);
     }
   }
 
@@ -193,6 +214,7 @@ private:
                           compute(scope, false);
                         }));
     }
+    define("HAS_INSIDE", !inside.empty());
     define("HAS_LANES", hasAll);
     define("OUT_STREAMABLE", streams);
     define("WORK", work);
@@ -211,37 +233,57 @@ private:
 
   /// A branch for each segment, and those whose vectors go past the caches.
   void writeBranches(
+      bool isInside,
       llvm::function_ref<void(Scope &, const Segment &, bool)> evaluate) {
     for (auto [number, segment] : llvm::enumerate(segments)) {
       const Segment &here = segment;
+      const PlacedWalk &walk = isInside ? here.inside : here.walk;
       bool mayStream = isStreamable(here);
       for (bool streams : {true, false}) {
         if (streams && !mayStream)
           continue;
         os << "  if (segment == " << number;
+        if (!inside.empty())
+          os << " && isInside == " << isInside;
         if (mayStream)
           os << " && streams == " << streams;
         os << ") {\n"
-           << lanesText(here.walk, laneIndex(here), 2,
+           << narrowedText(walk, 2)
+           << lanesText(walk, laneIndex(here), 2,
                         [&](Scope &scope) { evaluate(scope, here, streams); })
            << "  }\n";
       }
     }
-    os << "}\n";
   }
 
-  void writeCompute() {
-    os << "// Computes and stores columns from c on, of one segment, of a row "
-          "of the result.\nFK_INLINE void computeColumns(const int segment, "
-          "OUT_TYPE *restrict out, OPERAND_PARAMETERS, long row, long c, const "
-          "int streams, long count) {\n";
+  void writeRowVars() {
     SmallVector<unsigned> rows(core.vars.begin(), core.vars.end());
     if (inner)
       rows.pop_back();
     writeVars(rows, "row", "long");
-    writeBranches([&](Scope &scope, const Segment &, bool streams) {
+  }
+
+  void writeCompute() {
+    os << "// Whether nothing that a row of the result has is that of a pad "
+          "before or behind it.\nFK_INLINE int isInsideRow(long row) {\n";
+    writeRowVars();
+    os << "  return 1";
+    for (auto [var, range] : inside)
+      os << " && " << program.vars[var].name << " >= " << range.begin << " && "
+         << program.vars[var].name << " < " << range.end;
+    os << ";\n}\n// Computes and stores columns from c on, of one segment, of "
+          "a row of the result.\nFK_INLINE void computeColumns(const int "
+          "segment, const int isInside, OUT_TYPE *restrict out, "
+          "OPERAND_PARAMETERS, long row, long c, const int streams, long "
+          "count) {\n";
+    writeRowVars();
+    auto evaluate = [&](Scope &scope, const Segment &, bool streams) {
       compute(scope, streams);
-    });
+    };
+    if (!inside.empty())
+      writeBranches(true, evaluate);
+    writeBranches(false, evaluate);
+    os << "}\n";
   }
 
   //===--------------------------------------------------------------------===//
@@ -272,15 +314,18 @@ private:
       writeTurn(number, core.loads[index].buffer.elem);
     os << "}\nFK_INLINE void computeTurned(const int segment, OUT_TYPE "
           "*restrict out, OPERAND_PARAMETERS, long o, long r, long c, const "
-          "struct Turned *x, const int streams, long count) {\n";
+          "struct Turned *x, const int streams, long count) {\n"
+          "  const int isInside = 0;\n";
     writeOuterVars();
     os << "  const long " << program.vars[*core.crossVar].name << " = r;\n";
-    writeBranches([&](Scope &scope, const Segment &segment, bool streams) {
-      // Lane by lane they are loaded once more.
-      if (scope.vectorVar)
-        takeTurned(scope, segment);
-      compute(scope, streams);
-    });
+    writeBranches(false,
+                  [&](Scope &scope, const Segment &segment, bool streams) {
+                    // Lane by lane they are loaded once more.
+                    if (scope.vectorVar)
+                      takeTurned(scope, segment);
+                    compute(scope, streams);
+                  });
+    os << "}\n";
   }
 
   /// LANES rows at one column.
@@ -335,6 +380,8 @@ private:
   /// Numbers of transposed loads.
   SmallVector<unsigned> transposed;
   std::vector<Segment> segments;
+  /// Variables of rows that pads cut, and where they do not.
+  SmallVector<std::pair<unsigned, families::ValueRange>> inside;
 };
 } // namespace
 

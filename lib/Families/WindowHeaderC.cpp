@@ -16,7 +16,6 @@
 #include "LanesText.h"
 #include "PlaceLanes.h"
 #include "fastk/Families/WindowCore.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -61,28 +60,11 @@ private:
   // Where no pad is
   //===--------------------------------------------------------------------===//
 
-  struct Range {
-    int64_t begin = 0, end = 1;
-  };
-
-  /// Positions at which all guards that are of this axis alone hold.
+  using Range = families::ValueRange;
   Range insideOf(const SlidingAxis &axis) const {
-    Range range{0, extentOf(axis.position)};
-    if (!axis.position)
-      return range;
-    for (const PlacedLoad &load : core.loads)
-      for (const Guard &guard : load.guards) {
-        int64_t step = guard.index.coefficient(*axis.position);
-        if (step <= 0 || guard.index.terms.size() != 1)
-          continue;
-        auto first = [&](int64_t bound) {
-          return llvm::divideCeilSigned(bound - guard.index.constant, step);
-        };
-        range.begin = std::max(range.begin, first(guard.low));
-        range.end = std::min(range.end, first(guard.high));
-      }
-    range.end = std::max(range.begin, range.end);
-    return range;
+    return axis.position ? families::insideOf(core.loads, *axis.position,
+                                              extentOf(axis.position))
+                         : Range();
   }
 
   /// Walks over elements: at any place, inside along x, and inside along all
@@ -195,22 +177,6 @@ private:
   void declare(unsigned var, const Twine &value) {
     os << "  const long " << program.vars[var].name << " = " << value << ";\n";
   }
-  /// Variables of a narrowed walk that are of no lane.
-  std::string narrowedText(const PlacedWalk &walk) {
-    std::string text;
-    for (const MergedVars &group : walk.merged)
-      if (group.parts.size() == 1 && group.steps.size() == 1 &&
-          group.merged != walk.var && isNarrowed(group))
-        text += "    const long " + program.vars[group.merged].name + " = " +
-                program.vars[group.parts[0]].name + " - " +
-                std::to_string(-group.begin) + ";\n";
-    return text;
-  }
-  bool isNarrowed(const MergedVars &group) const {
-    return llvm::any_of(core.axes, [&](const SlidingAxis &axis) {
-      return axis.position == group.parts[0];
-    });
-  }
   std::string laneIndex(const PlacedWalk &walk) const {
     if (!isAlongX())
       return "c";
@@ -233,7 +199,7 @@ private:
       PlacedWalk walk = isInside ? innerAll : isAlongX() ? innerX : anywhere;
       walk.step = step;
       os << "  if (isInside == " << isInside << ") {\n"
-         << narrowedText(walk)
+         << narrowedText(walk, 2)
          << lanesText(walk, laneIndex(walk), 2,
                       [&](Scope &scope) { evaluate(scope); })
          << "  }\n";

@@ -44,7 +44,7 @@ static const char *kLanes = R"(
       for (long c = segmentBegin(s); c < segmentBegin(s + 1); ++c) {
         const long i = row * COLUMNS + c;
         if (i > 300 && draw() % 8 != 0) continue;
-        computeColumns(s, other, OPERANDS, row, c, 0, 1);
+        computeColumns(s, 0, other, OPERANDS, row, c, 0, 1);
         if (!isNear(read_(out[i]), read_(other[i]), OUT_BITS >= 32 ? 1e-5 : 2e-2)) return bad("result", row, c, s, 0, read_(out[i]), read_(other[i]));
       }
 )";
@@ -132,7 +132,9 @@ TEST(HostPointwiseTest, PadsCutColumnsIntoSegments) {
         elements(9, 41, "2 * (c < 3 || c >= 36 ? 1.5 : a0[r * 33 + c - 3])"),
         "padded columns");
   text.operands[0].along = 'r';
-  EXPECT_THAT(headerOf(text.str()), HasSubstr("#define SEGMENTS 1\n"));
+  header = headerOf(text.str());
+  EXPECT_THAT(header, HasSubstr("#define SEGMENTS 1\n"));
+  EXPECT_THAT(header, HasSubstr("return 1 && v0 >= 3 && v0 < 4;\n"));
   check(text.str(),
         elements(9, 41, "2 * (r < 3 || r >= 4 ? 1.5 : a0[(r - 3) * 41 + c])"),
         "padded rows");

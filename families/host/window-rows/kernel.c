@@ -166,8 +166,8 @@ static __attribute__((noinline)) void computeAnywhere(OPERAND_PARAMETERS, OUT_TY
 FK_INLINE void joinOne(const int isInside, OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o, long z, long y, long x) {
   Sums sums = (Sums)NEUTRAL;
   Sum rest = NEUTRAL;
-  for (long kz = 0; kz < WINDOW_Z; ++kz)
-    for (long ky = 0; ky < WINDOW_Y; ++ky) {
+  LINES_LOOP for (long kz = 0; kz < WINDOW_Z; ++kz)
+    LINES_LOOP for (long ky = 0; ky < WINDOW_Y; ++ky) {
       const long pz = z * STRIDE_Z + kz * DILATION_Z, py = y * STRIDE_Y + ky * DILATION_Y, px = x * STRIDE_X;
       long kx = 0;
       for (; kx + LANES <= WINDOW_X; kx += LANES)
