@@ -54,7 +54,7 @@ ArrayRef<Core> families::cores() {
   static const Core table[] = {
       {"contraction", describe<matchContraction>, describeInC<matchContraction>,
        sample<families::sampleContraction>},
-      {"reduction", describe<matchReductions>, describeInC<matchReductions>,
+      {"reduction", describe<matchReductions>, describeInC<matchHostReductions>,
        sample<families::sampleReduction>},
       {"attention", describe<matchAttention>, nullptr,
        sample<families::sampleAttention>},

@@ -25,6 +25,7 @@ PlaceLanes::PlaceLanes(Program program, const Machine &machine,
 
 void PlaceLanes::prepare(Scope &scope, std::string &lines, unsigned indent) {
   scope.choosesPieces = true;
+  scope.roundsProducts = roundsProducts;
   // Each computed index is declared where it is asked for first.
   auto known = std::make_shared<std::set<unsigned>>();
   scope.onComputedIndex =
@@ -43,6 +44,7 @@ void PlaceLanes::prepare(Scope &scope, std::string &lines, unsigned indent) {
     inner.partial = outer.partial;
     inner.merged = outer.merged;
     inner.choosesPieces = true;
+    inner.roundsProducts = outer.roundsProducts;
     inner.onOpaque = outer.onOpaque;
     inner.onComputedIndex = outer.onComputedIndex;
     CValue value = inner.convert(inner.valueOf(index), Elem::I64);

@@ -71,6 +71,11 @@ private:
   void prepare(catalog::Scope &scope, std::string &lines, unsigned indent);
 
   llvm::ArrayRef<GatheredIndex> gathered;
+
+protected:
+  /// Products are rounded: another stage may compute the same one, of which
+  /// this subtracts a maximum.
+  bool roundsProducts = true;
 };
 
 /// Values from `begin` to `end`.

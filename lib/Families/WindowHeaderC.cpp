@@ -32,7 +32,10 @@ public:
   HeaderWriter(const WindowCore &core, const Machine &machine)
       : PlaceLanes(core.program, machine), core(core),
         elem(computeElem(core.elem)), sum(registerType(elem, false)),
-        sums(registerType(elem, true)) {}
+        sums(registerType(elem, true)) {
+    // Sums of products may be fused.
+    roundsProducts = isFloatExtremum(core.reduction.kind);
+  }
 
   std::optional<families::CoreInstance> run(std::string &why) {
     findInside();

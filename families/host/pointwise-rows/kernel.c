@@ -98,7 +98,7 @@ FK_INLINE void computeSquare(const int segment, OPERAND_PARAMETERS, OUT_TYPE *re
     if (i < rows)
       computeTurned(segment, out, OPERANDS, o, r + i, c, &x[i], STREAM && columns == LANES, columns);
 }
-static __attribute__((noinline)) void computeRest(const int segment, OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o,
+static __attribute__((noinline, unused)) void computeRest(const int segment, OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o,
                                                   long r, long c, long rows, long columns) {
 #define REST(number)                                    \
   if (number < SEGMENTS && segment == number)           \

@@ -74,7 +74,7 @@ FK_INLINE void computeOne(OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o, lo
                                    x * STRIDE_X + kx * DILATION_X, c));
   finish(out, OPERANDS, o, z, y, x, c, sum);
 }
-static __attribute__((noinline)) void computeBorder(OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o, long z, long y,
+static __attribute__((noinline, unused)) void computeBorder(OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o, long z, long y,
                                                     long x, long end) {
   for (long s = 0; s < PER_Y; ++s)
     for (long i = x; i < end; ++i)
@@ -152,11 +152,11 @@ FK_INLINE void computeVectors(const int isInside, OPERAND_PARAMETERS, OUT_TYPE *
   else
     computeBlock(isInside, 1, OPERANDS, out, o, z, y, AT(i), end - i);
 }
-static __attribute__((noinline)) void computeInside(OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o, long z, long y,
+static __attribute__((noinline, unused)) void computeInside(OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o, long z, long y,
                                                     long x, long begin, long end) {
   computeVectors(1, OPERANDS, out, o, z, y, x, begin, end);
 }
-static __attribute__((noinline)) void computeAnywhere(OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o, long z, long y,
+static __attribute__((noinline, unused)) void computeAnywhere(OPERAND_PARAMETERS, OUT_TYPE *restrict out, long o, long z, long y,
                                                       long x, long begin, long end) {
   computeVectors(0, OPERANDS, out, o, z, y, x, begin, end);
 }
@@ -195,7 +195,7 @@ FK_INLINE void combineDown(const int isInside, OPERAND_PARAMETERS, Sum *row, lon
     *(SumsAnywhere *)(row + px - origin) = sums;
   }
 }
-static __attribute__((noinline)) void combineBorder(OPERAND_PARAMETERS, Sum *row, long o, long z, long y, long begin,
+static __attribute__((noinline, unused)) void combineBorder(OPERAND_PARAMETERS, Sum *row, long o, long z, long y, long begin,
                                                     long end, long origin) {
   for (long px = begin; px < end; ++px) {
     Sum sum = NEUTRAL;

@@ -45,7 +45,6 @@ public:
       : kernel(kernel), program(kernel.program), root(root),
         destination(destination), rootIndex(rootIndex) {}
 
-  bool run();
   /// Emits the passes of one row into an open block, by one thread: the root's
   /// only free variable is `along`, all others are set already.
   bool runInside(Writer &w, unsigned along);
