@@ -8,7 +8,6 @@
 #include "PlaceLanes.h"
 #include "LanesText.h"
 #include "llvm/Support/MathExtras.h"
-#include <memory>
 
 using namespace mlir;
 using namespace fastk;
@@ -23,20 +22,73 @@ PlaceLanes::PlaceLanes(Program program, const Machine &machine,
   families::setUpHost(*this, machine);
 }
 
+std::optional<CValue> PlaceLanes::loadApart(Scope &scope,
+                                            const std::set<unsigned> &ofLanes,
+                                            const Buffer &buffer,
+                                            const Lin &place) {
+  Lin shared = place;
+  std::string own;
+  for (auto [var, coefficient] : place.terms) {
+    if (!ofLanes.count(var))
+      continue;
+    shared.terms.erase(var);
+    own += " + " + std::to_string(coefficient) + "L*" + program.vars[var].name +
+           "[lane]";
+  }
+  if (own.empty())
+    return std::nullopt;
+  std::string where;
+  for (const Guard &guard : scope.mergedGuards()) {
+    std::string text = scope.guardText(guard);
+    if (!text.empty())
+      where += (where.empty() ? "if (" : " && ") + text;
+  }
+  int64_t step = shared.coefficient(*scope.vectorVar) * scope.laneStep;
+  std::string raw = program.fresh("t"),
+              type = std::string("v") + suffixOf(buffer.elem);
+  scope.line(type + " " + raw + " = (" + type + ")0;");
+  scope.line(
+      where + (where.empty() ? "" : ") ") + "for (long lane = 0; lane < " +
+      (scope.partial.empty() ? "LANES" : scope.partial) + "; ++lane) " + raw +
+      "[lane] = " + buffer.pointer + "[" + program.linText(shared) + own +
+      (step ? " + " + std::to_string(step) + "L*lane" : "") + "];");
+  std::string text = raw;
+  if (buffer.elem == Elem::F16)
+    text = "__builtin_convertvector(" + raw + ", vf32)";
+  if (buffer.elem == Elem::BF16)
+    text = program.helper("widen_bf16") + "(" + raw + ")";
+  if (buffer.elem == Elem::I1)
+    text = "-__builtin_convertvector(" + raw + ", vi32)";
+  return scope.define(buffer.elem, true, text);
+}
+
+void PlaceLanes::heedIndices(Scope &scope, std::shared_ptr<Declared> declared) {
+  scope.loaded = [this, &scope, declared](const Buffer &buffer,
+                                          const Lin &place) {
+    return loadApart(scope, declared->ofLanes, buffer, place);
+  };
+  scope.onIndex = [this, declared](const Lin &index) {
+    for (auto [var, coefficient] : index.terms)
+      if (declared->ofLanes.count(var))
+        program.fail("each lane is of a piece of its own");
+  };
+}
+
 void PlaceLanes::prepare(Scope &scope, std::string &lines, unsigned indent) {
   scope.choosesPieces = true;
   scope.roundsProducts = roundsProducts;
   // Each computed index is declared where it is asked for first.
-  auto known = std::make_shared<std::set<unsigned>>();
+  auto declared = std::make_shared<Declared>();
+  heedIndices(scope, declared);
   scope.onComputedIndex =
-      [this, known, &lines,
+      [this, declared, &lines,
        indent](Scope &outer, const ComputedIndex &index) -> std::optional<Lin> {
     if (index.extent == 1)
       return Lin();
     const auto *found = llvm::find(gathered, index);
     if (found == gathered.end())
       return std::nullopt;
-    if (!known->insert(found->var).second)
+    if (!declared->all.insert(found->var).second)
       return Lin::ofVar(found->var);
     Scope inner(program, lines, indent);
     inner.vectorVar = outer.vectorVar;
@@ -47,12 +99,19 @@ void PlaceLanes::prepare(Scope &scope, std::string &lines, unsigned indent) {
     inner.roundsProducts = outer.roundsProducts;
     inner.onOpaque = outer.onOpaque;
     inner.onComputedIndex = outer.onComputedIndex;
+    heedIndices(inner, declared);
     CValue value = inner.convert(inner.valueOf(index), Elem::I64);
-    if (value.vector)
-      program.fail("each lane has an index of its own");
-    inner.line("const long " + program.vars[found->var].name + " = (uint64_t)" +
-               value.text + " < " + Twine(index.extent) + " ? " + value.text +
-               " : 0;");
+    const std::string &name = program.vars[found->var].name;
+    std::string extent = std::to_string(index.extent);
+    if (value.vector) {
+      declared->ofLanes.insert(found->var);
+      inner.line("const vi64 " + name + " = ((" + value.text + " >= 0) & (" +
+                 value.text + " < " + extent + ")) ? " + value.text +
+                 " : (vi64)0;");
+    } else {
+      inner.line("const long " + name + " = (uint64_t)" + value.text + " < " +
+                 extent + " ? " + value.text + " : 0;");
+    }
     return Lin::ofVar(found->var);
   };
 }

@@ -18,6 +18,7 @@
 #include "fastk/Families/Machine.h"
 #include "fastk/Families/PlacedLoad.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,7 +69,18 @@ protected:
   int64_t workOf(const PlacedWalk &walk, Evaluation evaluate);
 
 private:
+  /// What computed indices of a text are known as, and those that each lane has
+  /// of its own.
+  struct Declared {
+    std::set<unsigned> all, ofLanes;
+  };
   void prepare(catalog::Scope &scope, std::string &lines, unsigned indent);
+  void heedIndices(catalog::Scope &scope, std::shared_ptr<Declared> declared);
+  /// Elements at indices that lanes have of their own; nothing: they have none.
+  std::optional<catalog::CValue> loadApart(catalog::Scope &scope,
+                                           const std::set<unsigned> &ofLanes,
+                                           const catalog::Buffer &buffer,
+                                           const catalog::Lin &place);
 
   llvm::ArrayRef<GatheredIndex> gathered;
 

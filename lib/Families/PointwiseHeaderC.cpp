@@ -143,9 +143,9 @@ private:
 
   /// Has transposed elements be at hand, as members of `x`.
   void takeTurned(Scope &scope, const Segment &segment) {
-    scope.loaded = [this, &scope,
-                    &segment](const Buffer &buffer,
-                              const Lin &place) -> std::optional<CValue> {
+    scope.loaded = [this, &scope, &segment, others = scope.loaded](
+                       const Buffer &buffer,
+                       const Lin &place) -> std::optional<CValue> {
       for (auto [number, index] : llvm::enumerate(transposed)) {
         Lin wanted = core.loads[index].place;
         if (segment.walk.var != inner) {
@@ -160,7 +160,7 @@ private:
         return CValue{"x->t" + std::to_string(number), computeElem(buffer.elem),
                       true};
       }
-      return std::nullopt;
+      return others(buffer, place);
     };
   }
 

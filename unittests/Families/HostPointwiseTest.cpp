@@ -173,9 +173,16 @@ TEST(HostPointwiseTest, GathersOfRowsAndOfElements) {
   operand.table = "rV";
   operand.indexDims = "c";
   index = "(a1[c] >= 0 && a1[c] < 20 ? a1[c] : 0)";
-  EXPECT_THAT(headerOf(text.str()), HasSubstr("#define HAS_LANES 0\n"));
+  EXPECT_THAT(headerOf(text.str()), HasSubstr("#define HAS_LANES 1\n"));
   check(text.str(), elements(13, 40, "2 * a0[r * 20 + " + index + "]"),
         "elements");
+  // Indices of indices, and halves.
+  operand.type = "f16";
+  operand.wraps = true;
+  index = "(a1[c] >= -20 && a1[c] < 20 ? (a1[c] < 0 ? a1[c] + 20 : a1[c]) : "
+          "0)";
+  check(text.str(), elements(13, 40, "2 * a0[r * 20 + " + index + "]"),
+        "halves from the end");
 }
 
 /// A function of one operand by one op, with maps of the operand's dimensions.
