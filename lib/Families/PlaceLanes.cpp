@@ -62,7 +62,8 @@ std::optional<CValue> PlaceLanes::loadApart(Scope &scope,
   return scope.define(buffer.elem, true, text);
 }
 
-void PlaceLanes::heedIndices(Scope &scope, std::shared_ptr<Declared> declared) {
+void PlaceLanes::heedIndices(Scope &scope,
+                             const std::shared_ptr<Declared> &declared) {
   scope.loaded = [this, &scope, declared](const Buffer &buffer,
                                           const Lin &place) {
     return loadApart(scope, declared->ofLanes, buffer, place);

@@ -75,7 +75,8 @@ private:
     std::set<unsigned> all, ofLanes;
   };
   void prepare(catalog::Scope &scope, std::string &lines, unsigned indent);
-  void heedIndices(catalog::Scope &scope, std::shared_ptr<Declared> declared);
+  void heedIndices(catalog::Scope &scope,
+                   const std::shared_ptr<Declared> &declared);
   /// Elements at indices that lanes have of their own; nothing: they have none.
   std::optional<catalog::CValue> loadApart(catalog::Scope &scope,
                                            const std::set<unsigned> &ofLanes,
