@@ -12,7 +12,6 @@ using namespace fastk;
 using namespace fastk::catalog;
 using llvm::ArrayRef;
 using llvm::SmallVector;
-using llvm::Twine;
 
 bool NestEmitter::runInside(Writer &w, unsigned along) {
   if (!collect())
