@@ -54,16 +54,16 @@ ArrayRef<Core> families::cores() {
   static const Core table[] = {
       {"contraction", describe<matchContraction>, describeInC<matchContraction>,
        sample<families::sampleContraction>},
-      {"reduction", describe<matchReductions>, describeInC<matchReductions>,
+      {"reduction", describe<matchReductions>, describeInC<matchHostReductions>,
        sample<families::sampleReduction>},
       {"attention", describe<matchAttention>, nullptr,
        sample<families::sampleAttention>},
       {"convolution", describe<matchConvolution>, describeInC<matchConvolution>,
        sample<families::sampleConvolution>},
-      {"pointwise", describe<matchPointwise>, nullptr,
+      {"pointwise", describe<matchPointwise>, describeInC<matchPointwise>,
        sample<families::samplePointwise>},
       {"scan", describe<matchScan>, nullptr, sample<families::sampleScan>},
-      {"window", describe<matchWindows>, nullptr,
+      {"window", describe<matchWindows>, describeInC<matchWindows>,
        sample<families::sampleWindow>},
   };
   return table;

@@ -86,9 +86,18 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
       return *value;
   if (onLoad)
     onLoad(buffer, lin);
-  int64_t stride = vectorVar ? lin.coefficient(*vectorVar) : 0;
+  int64_t stride = vectorVar ? lin.coefficient(*vectorVar) * laneStep : 0;
   std::string address = program.linText(lin);
   std::string s = suffixOf(buffer.elem);
+  const bool isPlaced = choosesPieces && program.dialect == Program::Dialect::C;
+  std::string where = isPlaced ? loadCondition() : "";
+  // What is not there is not loaded.
+  auto defineLoad = [&](bool vector, const std::string &text) {
+    return define(buffer.elem, vector,
+                  where.empty() ? text
+                                : "(" + where + ") ? (" + text + ") : (" +
+                                      registerType(buffer.elem, vector) + ")0");
+  };
   if (stride == 0) {
     std::string text = buffer.pointer + "[" + address + "]";
     if (buffer.elem == Elem::BF16 && program.knowsBF16)
@@ -97,11 +106,13 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
       text = "(float)" + text;
     if (buffer.elem == Elem::I1)
       text = text + " != 0";
-    return define(buffer.elem, false, text);
+    return defineLoad(false, text);
   }
   std::string text;
   if (stride == 1 && partial.empty())
     text = "*(const v" + s + "u *)(" + buffer.pointer + " + " + address + ")";
+  else if (isPlaced && partial.empty() && (stride == -1 || stride == 2))
+    text = shuffledLoad(buffer, address, stride);
   else if (stride == 1)
     text = program.helper("load_" + s) + "(" + buffer.pointer + " + " +
            address + ", " + partial + ")";
@@ -115,7 +126,28 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
     text = program.helper("widen_bf16") + "(" + text + ")";
   if (buffer.elem == Elem::I1)
     text = "-__builtin_convertvector(" + text + ", vi32)";
-  return define(buffer.elem, true, text);
+  return defineLoad(true, text);
+}
+
+/// Lanes in reverse, or every second element, of whole vectors that read
+/// nothing beyond them.
+std::string Scope::shuffledLoad(const Buffer &buffer,
+                                const std::string &address, int64_t stride) {
+  const int64_t lanes = program.lanes;
+  std::string text = "__builtin_shufflevector(";
+  for (int64_t at :
+       {stride < 0 ? 1 - lanes : 0, stride < 0 ? 1 - lanes : lanes - 1})
+    text += std::string("*(const v") + suffixOf(buffer.elem) + "u *)(" +
+            buffer.pointer + " + " + address + " + " + std::to_string(at) +
+            "), ";
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    // The second vector begins at element lanes - 1.
+    int64_t from = stride < 0         ? lanes - 1 - lane
+                   : 2 * lane < lanes ? 2 * lane
+                                      : 2 * lane + 1;
+    text += (lane ? ", " : "") + std::to_string(from);
+  }
+  return text + ")";
 }
 
 void Scope::store(const Buffer &buffer, const Lin &linear, CValue value,
@@ -123,7 +155,7 @@ void Scope::store(const Buffer &buffer, const Lin &linear, CValue value,
   Lin lin = mergeVars(buffer.locate(linear));
   if (onStore)
     onStore(buffer, lin);
-  int64_t stride = vectorVar ? lin.coefficient(*vectorVar) : 0;
+  int64_t stride = vectorVar ? lin.coefficient(*vectorVar) * laneStep : 0;
   std::string address = program.linText(lin);
   std::string s = suffixOf(buffer.elem);
   if (value.elem != computeElem(buffer.elem))
@@ -310,7 +342,7 @@ CValue Scope::indexValue(const Lin &index) {
         program.fail("the index of a merged dimension is used");
         return {"0", Elem::I64, false};
       }
-  int64_t stride = vectorVar ? lin.coefficient(*vectorVar) : 0;
+  int64_t stride = vectorVar ? lin.coefficient(*vectorVar) * laneStep : 0;
   if (stride == 0)
     return define(Elem::I64, false, "(int64_t)(" + program.linText(lin) + ")");
   program.helper("iota");
@@ -387,7 +419,7 @@ CValue Scope::at(Value value, ArrayRef<Lin> index) {
     return remember(at(pad.getSource(), index));
   if (choosesPieces && isa<tensor::ConcatOp>(op))
     return remember(concatenated(op, index));
-  if (choosesPieces && isa<tensor::PadOp>(op))
+  if (choosesPieces && isa<tensor::PadOp, tensor::InsertSliceOp>(op))
     return remember(padded(op, index));
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     auto source = sliceIndex(slice, index);

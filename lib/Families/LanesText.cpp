@@ -38,6 +38,16 @@ std::optional<families::CoreInstance> families::takeHostCore(HeaderText &header,
   return core;
 }
 
+int64_t families::workOfLines(StringRef lines) {
+  // Instructions of a function beyond one.
+  constexpr int64_t kCostly = 16;
+  int64_t work = lines.count('\n') + 4 * lines.count(" / ");
+  for (StringRef costly : {"fk_exp_", "fk_erf_", "fk_tanh_", "fk_log_",
+                           "fk_gather_", "fk_scatter_"})
+    work += kCostly * lines.count(costly);
+  return work + 8 * kCostly * lines.count("fk_map");
+}
+
 bool families::isAlong(const HeaderText &header, ArrayRef<unsigned> group,
                        llvm::function_ref<void(Scope &)> compute) {
   std::optional<unsigned> inner = innermost(header.program, group);

@@ -27,6 +27,9 @@ void setUpHost(HeaderText &header, const catalog::Machine &machine);
 /// host use. Nothing: \p why says what has no text.
 std::optional<CoreInstance> takeHostCore(HeaderText &header, std::string &why);
 
+/// About how many instructions lines of C are.
+int64_t workOfLines(llvm::StringRef lines);
+
 /// Whether something that is loaded by `compute` lies together along a group.
 bool isAlong(const HeaderText &header, llvm::ArrayRef<unsigned> group,
              llvm::function_ref<void(catalog::Scope &)> compute);

@@ -52,7 +52,35 @@ std::string Scope::guardText(const Guard &guard) {
   if (high >= guard.high)
     text += (text.empty() ? "" : " && ") + place + " < " +
             std::to_string(guard.high);
+  if (!text.empty() && vectorVar && index.coefficient(*vectorVar))
+    program.fail("lanes are of several pieces");
   return text;
+}
+
+/// What all of some guards say; empty: they always hold.
+static std::string conditionOf(Scope &scope, ArrayRef<Guard> guards) {
+  std::string all;
+  for (const Guard &guard : guards) {
+    std::string text = scope.guardText(guard);
+    if (!text.empty())
+      all += (all.empty() ? "" : " && ") + text;
+  }
+  return all;
+}
+
+std::string Scope::loadCondition() { return conditionOf(*this, guards); }
+
+bool Scope::isNowhere(const Guard &guard) {
+  return isNever(program, guard) ||
+         (!merged.empty() && !isAlways(program, guard) &&
+          isNever(program, {mergeVars(guard.index), guard.low, guard.high}));
+}
+
+CValue Scope::chosen(const std::string &where, const CValue &yes,
+                     const CValue &no) {
+  bool vector = yes.vector || no.vector;
+  CValue a = unify(yes, vector), b = unify(no, vector);
+  return define(yes.elem, vector, where + " ? " + a.text + " : " + b.text);
 }
 
 CValue Scope::atWithin(ArrayRef<Guard> within, Value value,
@@ -69,27 +97,61 @@ CValue Scope::atWithin(ArrayRef<Guard> within, Value value,
 CValue Scope::concatenated(Operation *op, ArrayRef<Lin> index) {
   auto concat = cast<tensor::ConcatOp>(op);
   uint64_t dim = concat.getDim();
-  std::optional<CValue> chosen;
+  std::optional<CValue> result;
   int64_t begin = 0;
   for (Value input : concat.getInputs()) {
     int64_t extent = cast<RankedTensorType>(input.getType()).getDimSize(dim);
     Guard guard{index[dim], begin, begin + extent};
     begin += extent;
-    if (extent == 0 || isNever(program, guard))
+    if (extent == 0 || isNowhere(guard))
       continue;
     SmallVector<Lin> source(index);
     source[dim] = source[dim] - guard.low;
     CValue value = atWithin(guard, input, source);
     std::string where = guardText(guard);
-    chosen = chosen && !where.empty()
-                 ? define(value.elem, false,
-                          where + " ? " + value.text + " : " + chosen->text)
-                 : value;
+    result = result && !where.empty() ? chosen(where, value, *result) : value;
   }
-  return chosen.value_or(CValue());
+  return result.value_or(CValue());
+}
+
+/// Where an index of a tensor is one of a slice that was inserted; nothing: the
+/// slice is at no known place, or its elements are not neighbours.
+static std::optional<SmallVector<Lin>>
+insertedIndex(tensor::InsertSliceOp insert, ArrayRef<Lin> index,
+              SmallVectorImpl<Guard> &within) {
+  auto dropped = insert.getDroppedDims();
+  SmallVector<Lin> source;
+  for (size_t d = 0; d < index.size(); ++d) {
+    int64_t offset = insert.getStaticOffsets()[d];
+    int64_t size = insert.getStaticSizes()[d];
+    if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(size) ||
+        (insert.getStaticStrides()[d] != 1 && size != 1))
+      return std::nullopt;
+    within.push_back({index[d], offset, offset + size});
+    if (!dropped.test(d))
+      source.push_back(index[d] - offset);
+  }
+  return source;
 }
 
 CValue Scope::padded(Operation *op, ArrayRef<Lin> index) {
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+    SmallVector<Guard> within;
+    auto place = insertedIndex(insert, index, within);
+    if (!place) {
+      program.fail("a slice is inserted at no known place");
+      return {};
+    }
+    auto isOutside = [&](const Guard &guard) { return isNowhere(guard); };
+    if (llvm::any_of(within, isOutside))
+      return at(insert.getDest(), index);
+    std::string where = conditionOf(*this, within);
+    CValue inside = atWithin(within, insert.getSource(), *place);
+    // What is around it may be there for its type alone.
+    if (where.empty() || insert.getDest().getDefiningOp<tensor::EmptyOp>())
+      return inside;
+    return chosen(where, inside, at(insert.getDest(), index));
+  }
   auto pad = cast<tensor::PadOp>(op);
   Value filler = pad.getConstantPaddingValue();
   auto constant =
@@ -101,24 +163,20 @@ CValue Scope::padded(Operation *op, ArrayRef<Lin> index) {
   auto shape = pad.getSourceType().getShape();
   SmallVector<Guard> within;
   SmallVector<Lin> source;
-  std::string where;
   for (auto [extent, low, place] :
        llvm::zip_equal(shape, pad.getStaticLow(), index)) {
     source.push_back(place - low);
     within.push_back({place, low, low + extent});
-    std::string text = guardText(within.back());
-    if (!text.empty())
-      where += (where.empty() ? "" : " && ") + text;
   }
   CValue outside = literal(constant.getValue(), constant.getType());
   if (llvm::any_of(within,
-                   [&](const Guard &guard) { return isNever(program, guard); }))
+                   [&](const Guard &guard) { return isNowhere(guard); }))
     return outside;
+  std::string where = conditionOf(*this, within);
   CValue inside = atWithin(within, pad.getSource(), source);
   if (where.empty())
     return inside;
-  return define(inside.elem, false,
-                where + " ? " + inside.text + " : " + outside.text);
+  return chosen(where, inside, outside);
 }
 
 /// A value of a body as a sum of its loops, where it is one.

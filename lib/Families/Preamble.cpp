@@ -141,8 +141,10 @@ FK_INLINE vf32 fk_log_f32(vf32 x) {
 )";
 
 /// W vectors of W lanes, transposed in place by log2 W rounds of exchanges.
-static std::string transposeText(unsigned w) {
-  std::string text = "FK_INLINE void fk_transpose(vf32 *r) {\n  vf32 a, b;\n";
+static std::string transposeText(unsigned w, const char *name,
+                                 const std::string &type) {
+  std::string text = std::string("FK_INLINE void ") + name + "(" + type +
+                     " *r) {\n  " + type + " a, b;\n";
   for (unsigned h = w / 2; h; h /= 2)
     for (unsigned i = 0; i < w; ++i) {
       if (i & h)
@@ -300,7 +302,9 @@ std::string fastk::catalog::preamble(const Program &program) {
   if (used.erase("log_f32"))
     text += logText;
   if (used.erase("transpose"))
-    text += transposeText(w);
+    text += transposeText(w, "fk_transpose", "vf32");
+  if (used.erase("transpose_f64"))
+    text += transposeText(w, "fk_transpose_f64", "vf64");
   for (const std::string &name : used)
     text += helperText(name, w);
   return text + "\n";

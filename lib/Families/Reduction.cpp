@@ -22,7 +22,9 @@ namespace {
 /// Finds the parts of reductions of rows.
 class Matcher : CoreMatcher<ReductionCore> {
 public:
-  using CoreMatcher::CoreMatcher;
+  /// `ofFloats`: results are.
+  Matcher(Block &body, bool ofFloats, std::string &why)
+      : CoreMatcher(body, why), ofFloats(ofFloats) {}
 
   std::optional<ReductionCore> run() {
     if (!findResult() || !placeOperands())
@@ -48,7 +50,8 @@ private:
   }
 
   bool findResult() {
-    if (!takeResult(families::floatResultOf(body, core.program, why)))
+    if (!takeResult(ofFloats ? families::floatResultOf(body, core.program, why)
+                             : families::resultOf(body, core.program, why)))
       return false;
     for (auto op : body.getOps<linalg::GenericOp>())
       if (op.getNumReductionLoops() != 0)
@@ -292,6 +295,7 @@ private:
     families::mergeRuns(core.program, group, walks, core.merged);
   }
 
+  bool ofFloats;
   /// Of each reduction that is needed, its statistic.
   std::map<void *, size_t> places;
   /// Reductions that the last evaluation needed, and those of each statistic.
@@ -302,5 +306,10 @@ private:
 
 std::optional<ReductionCore> families::matchReductions(Block &body,
                                                        std::string &why) {
-  return Matcher(body, why).run();
+  return Matcher(body, /*ofFloats=*/true, why).run();
+}
+
+std::optional<ReductionCore> families::matchHostReductions(Block &body,
+                                                           std::string &why) {
+  return Matcher(body, /*ofFloats=*/false, why).run();
 }

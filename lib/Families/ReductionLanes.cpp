@@ -8,6 +8,7 @@
 #include "ReductionLanes.h"
 #include "CoreOperands.h"
 #include "CudaText.h"
+#include "LanesText.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -293,8 +294,6 @@ bool ReductionLanes::hasDivisor() {
 }
 
 int64_t ReductionLanes::workOf(bool isRows, Evaluation evaluate) {
-  // Instructions of a function beyond one.
-  constexpr int64_t kCostly = 16;
   Program before = program;
   std::string lines;
   {
@@ -308,10 +307,5 @@ int64_t ReductionLanes::workOf(bool isRows, Evaluation evaluate) {
   bool divides = program.sharedDivisors;
   program = before;
   program.sharedDivisors = divides;
-  StringRef text = lines;
-  int64_t work = text.count('\n') + 4 * text.count(" / ");
-  for (StringRef costly : {"fk_exp_", "fk_erf_", "fk_tanh_", "fk_log_",
-                           "fk_gather_", "fk_scatter_"})
-    work += kCostly * text.count(costly);
-  return work + 8 * kCostly * text.count("fk_map");
+  return families::workOfLines(lines);
 }

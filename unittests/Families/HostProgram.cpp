@@ -30,22 +30,44 @@ CoreInstance fastk::test::describeInC(llvm::StringRef core, CanonicalForm &form,
   return found.value_or(CoreInstance());
 }
 
-/// Operands of small numbers, and the result.
+/// An element's type in C.
+static std::string typeInC(mlir::Type type) {
+  if (type.isInteger(1))
+    return "uint8_t";
+  if (type.isInteger())
+    return "int" + std::to_string(type.getIntOrFloatBitWidth()) + "_t";
+  return type.isF16()    ? "f16"
+         : type.isBF16() ? "bf16"
+         : type.isF64()  ? "double"
+                         : "float";
+}
+
+/// A drawn one.
+static std::string drawnInC(mlir::Type type) {
+  if (type.isInteger(1))
+    return "draw() % 2";
+  if (type.isInteger())
+    return "draw() % 33 - 8";
+  const char *number = "(float)(draw() % 33 - 16) / 16";
+  return type.isBF16() ? "fk_narrows_bf16(" + std::string(number) + ")"
+                       : number;
+}
+
+/// Operands of small numbers, and the result. Those of the function are a0, a1,
+/// ... in its order.
 static std::string writeOperands(CanonicalForm &form) {
   std::string text, names;
   mlir::Block &body = form.getPattern().front();
   for (mlir::BlockArgument argument : body.getArguments()) {
     auto type = mlir::cast<mlir::RankedTensorType>(argument.getType());
     std::string name = "x" + std::to_string(argument.getArgNumber());
-    std::string element = type.getElementType().isF16()    ? "f16"
-                          : type.getElementType().isBF16() ? "bf16"
-                                                           : "float";
+    std::string element = typeInC(type.getElementType());
     std::string count = std::to_string(type.getNumElements());
     text += "  " + element + " *const " + name + " = malloc(" + count +
-            " * sizeof(" + element + "));\n  for (long i = 0; i < " + count +
-            "; ++i) { const float v = (float)(draw() % 33 - 16) / 16; " + name +
-            "[i] = " + (element == "bf16" ? "fk_narrows_bf16(v)" : "v") +
-            "; }\n";
+            " * sizeof(" + element + ")), *const a" +
+            std::to_string(form.inputOrder[argument.getArgNumber()]) + " = " +
+            name + ";\n  for (long i = 0; i < " + count + "; ++i) " + name +
+            "[i] = " + drawnInC(type.getElementType()) + ";\n";
     names += (names.empty() ? "" : ", ") + name;
   }
   auto result = mlir::cast<mlir::RankedTensorType>(
@@ -53,7 +75,9 @@ static std::string writeOperands(CanonicalForm &form) {
   return text + "#undef OPERANDS\n#define OPERANDS " + names +
          "\n  const long elements = " +
          std::to_string(result.getNumElements()) +
-         ";\n  OUT_TYPE *out = calloc(elements + 64, sizeof(OUT_TYPE));\n";
+         ";\n  OUT_TYPE *out = aligned_alloc(64, (elements + 128) / 64 * 64 * "
+         "sizeof(OUT_TYPE));\n  memset(out, 0, (elements + 128) / 64 * 64 * "
+         "sizeof(OUT_TYPE));\n";
 }
 
 static const char *kHead = R"(

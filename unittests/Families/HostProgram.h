@@ -28,7 +28,8 @@ std::string runOnHost(const std::string &program, llvm::StringRef ending);
 ///
 /// Checks may use draw(), read_() of an element of the result, isNear() and
 /// bad(), which prints where something is wrong; `out` and `elements` are the
-/// result and the number of its elements. `functions` stand before main().
+/// result and the number of its elements, a0, a1, ... the function's operands.
+/// `functions` stand before main().
 bool checkOnHost(llvm::StringRef family, llvm::StringRef core,
                  CanonicalForm &form, const std::string &checks,
                  const std::string &about, uint64_t number,

@@ -253,11 +253,13 @@ public:
 
   /// The variable whose consecutive values fill the lanes; none is scalar code.
   std::optional<unsigned> vectorVar;
+  /// How far apart in it lanes are.
+  int64_t laneStep = 1;
   /// Number of lanes that are valid; empty for all of them.
   std::string partial;
   std::vector<MergedVars> merged;
-  /// Elements of pads and concatenations are chosen by their index. Whoever
-  /// sets this heeds the guards where something is loaded.
+  /// Elements of pads and concatenations are chosen by their index, and loads
+  /// are under their guards. Whoever sets `loaded`, too, heeds these there.
   bool choosesPieces = false;
   /// A product is rounded before anything is added to it. For values that are
   /// computed more than once and must be the same each time, as what a maximum
@@ -326,6 +328,14 @@ private:
   /// The element of a tensor, where that is needed only where guards hold.
   CValue atWithin(llvm::ArrayRef<Guard> within, mlir::Value value,
                   llvm::ArrayRef<Lin> index);
+  /// What must hold for an element that is loaded to be there; empty: nothing.
+  std::string loadCondition();
+  std::string shuffledLoad(const Buffer &buffer, const std::string &address,
+                           int64_t stride);
+  /// One of two, by a condition that all lanes share.
+  CValue chosen(const std::string &where, const CValue &yes, const CValue &no);
+  /// Whether a guard holds nowhere in the range of merged variables.
+  bool isNowhere(const Guard &guard);
   CValue concatenated(mlir::Operation *concat, llvm::ArrayRef<Lin> index);
   CValue padded(mlir::Operation *pad, llvm::ArrayRef<Lin> index);
   /// An element of a tensor at an index that a body computes.

@@ -64,6 +64,10 @@ std::optional<PointwiseCore> matchPointwise(mlir::Block &body,
 /// header's macros and functions. Nothing: \p why says what has no text.
 std::optional<CoreInstance> describeCore(const PointwiseCore &core,
                                          std::string &why);
+/// The same in C, for programs of a machine.
+std::optional<CoreInstance> describeForHost(const PointwiseCore &core,
+                                            const catalog::Machine &machine,
+                                            std::string &why);
 
 } // namespace fastk::families
 

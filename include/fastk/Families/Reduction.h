@@ -73,6 +73,10 @@ struct ReductionCore {
 /// \p why says what it is not.
 std::optional<ReductionCore> matchReductions(mlir::Block &body,
                                              std::string &why);
+/// The same, also with a result of integers or truth values, as headers in C
+/// have it.
+std::optional<ReductionCore> matchHostReductions(mlir::Block &body,
+                                                 std::string &why);
 
 /// The header, and what a plan calls OUT. docs/families.md has the list of the
 /// header's macros and functions. Nothing: \p why says what has no text.

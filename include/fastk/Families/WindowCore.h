@@ -79,6 +79,10 @@ std::optional<WindowCore> matchWindows(mlir::Block &body, std::string &why);
 /// header's macros and functions. Nothing: \p why says what has no text.
 std::optional<CoreInstance> describeCore(const WindowCore &core,
                                          std::string &why);
+/// The same in C, for programs of a machine.
+std::optional<CoreInstance> describeForHost(const WindowCore &core,
+                                            const catalog::Machine &machine,
+                                            std::string &why);
 
 } // namespace fastk::families
 

@@ -24,25 +24,36 @@ using namespace fastk::catalog;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// Zeros around a tensor.
-static tensor::PadOp padOf(Value value) {
-  auto pad = value.getDefiningOp<tensor::PadOp>();
-  Value around = pad ? pad.getConstantPaddingValue() : nullptr;
-  return around && matchPattern(around, m_AnyZeroFloat()) ? pad : nullptr;
+/// The tensor that zeros are around or, as of transposed convolutions, between
+/// whose elements they are; nothing: there are none.
+static Value withoutZeros(Value value) {
+  if (auto pad = value.getDefiningOp<tensor::PadOp>()) {
+    Value around = pad.getConstantPaddingValue();
+    return around && matchPattern(around, m_AnyZeroFloat()) ? pad.getSource()
+                                                            : Value();
+  }
+  auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
+  auto fill =
+      insert ? insert.getDest().getDefiningOp<linalg::FillOp>() : nullptr;
+  return fill && matchPattern(fill.value(), m_AnyZeroFloat())
+             ? insert.getSource()
+             : Value();
 }
 
 bool KernelEmitter::lookIntoPads(Discovery &discovery) {
   std::vector<Use> uses;
   for (Use &use : discovery.uses) {
-    tensor::PadOp pad = padOf(stripReshapes(use.value));
-    if (!pad || pad.getSourceType().getNumElements() == 0) {
+    Value source = withoutZeros(stripReshapes(use.value));
+    auto type =
+        source ? cast<RankedTensorType>(source.getType()) : RankedTensorType();
+    if (!type || type.getNumElements() == 0) {
       uses.push_back(use);
       continue;
     }
     SmallVector<Lin> index;
-    for (int64_t extent : pad.getSourceType().getShape())
+    for (int64_t extent : type.getShape())
       index.push_back(Lin::ofVar(program.newVar(program.fresh("p"), extent)));
-    Discovery inside = discover(pad.getSource(), index);
+    Discovery inside = discover(source, index);
     if (!inside.failure.empty())
       return program.fail(inside.failure);
     for (std::vector<Use> *each : {&inside.uses, &inside.expensive})

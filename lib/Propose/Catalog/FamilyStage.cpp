@@ -82,9 +82,10 @@ bool KernelEmitter::emitByFamily(llvm::ArrayRef<StringRef> cores, Value root,
   return true;
 }
 
-bool KernelEmitter::emitReduction(Value root, const Buffer &destination) {
+bool KernelEmitter::emitAsOneOf(llvm::ArrayRef<StringRef> cores, Value root,
+                                const Buffer &destination) {
   Program saved = program;
-  if (emitByFamily({"reduction"}, root, destination))
+  if (emitByFamily(cores, root, destination))
     return true;
   program = std::move(saved);
   return false;

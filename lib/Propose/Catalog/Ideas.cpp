@@ -88,13 +88,39 @@ static const std::vector<CatalogIdea> &table() {
        "a chain of steps in one loop",
        "Compute all elementwise steps of an element while it is in a register, "
        "so that operands are read once, the result is written once and nothing "
-       "in between goes to memory. Windows and reductions that are in the "
-       "chain are computed where their element is needed.",
-       "nest",
-       "unroll",
+       "in between goes to memory. Pads and concatenations are no steps of "
+       "their own: each vector knows what its elements are.",
+       "pointwise",
+       "UNROLL",
        true,
        false,
-       {{}, {{"keep", 0}}}},
+       {{}, {{"UNROLL", 4}}, {{"UNROLL", 1}}}},
+      {"turned-squares",
+       IdeaCategory::MemoryAccess,
+       "turn squares in registers",
+       "What lies together along another dimension than the result is loaded "
+       "in vectors along that one, turned by shuffles and stored along the "
+       "result's, in tiles whose lines of memory stay in the first-level cache "
+       "until all of them is used.",
+       "pointwise",
+       "TILED",
+       true,
+       false,
+       {{{"TILED", 1}},
+        {{"TILED", 1}, {"TILE_ROWS", 64}, {"TILE_COLUMNS", 64}},
+        {{"TILED", 1}, {"TILE_ROWS", 16}, {"TILE_COLUMNS", 128}}}},
+      {"shared-lines",
+       IdeaCategory::Compute,
+       "rows of results share the lines of their windows",
+       "Windows of neighbouring rows overlap: a block of a few rows loads each "
+       "line of the input once, combines along it what a window needs, and "
+       "adds that to every row whose window has the line. More vectors side by "
+       "side hide the latency of what is combined.",
+       "window",
+       "PER_Y",
+       true,
+       false,
+       {{}, {{"PER_Y", 4}}, {{"PER_Y", 2}, {"NV", 2}}, {{"NV", 4}}}},
       {"next-row",
        IdeaCategory::Latency,
        "fetch the next row while this one is computed",
@@ -145,11 +171,11 @@ static const std::vector<CatalogIdea> &table() {
        "non-temporal stores avoid reading each line before it is overwritten, "
        "a "
        "third of the traffic of a kernel that reads and writes once.",
-       "nest",
-       "stream",
+       "pointwise",
+       "STREAM",
        true,
        true,
-       {{{"stream", 1}}}},
+       {{{"STREAM", 1}}}},
       {"stream-rows",
        IdeaCategory::MemoryAccess,
        "write the rows of the result past the caches",
@@ -161,17 +187,6 @@ static const std::vector<CatalogIdea> &table() {
        true,
        true,
        {{{"STREAM", 1}, {"KEEP", 2}}, {{"STREAM", 1}, {"KEEP", 0}}}},
-      {"plain-loops",
-       IdeaCategory::ControlFlow,
-       "no blocking, no packing",
-       "For a small product the copies and the nested blocks cost more than "
-       "they save. Run plain loops with the lanes along the columns and leave "
-       "the rest to the hardware's caches.",
-       "contraction",
-       "",
-       true,
-       false,
-       {{{"family", 1}}}},
       {"schedule-tiles",
        IdeaCategory::ControlFlow,
        "tile, share among threads, vectorise by a schedule",
@@ -300,17 +315,6 @@ static const std::vector<CatalogIdea> &table() {
        false,
        false,
        {{{"skip", 0}}, {{"skip", 1}}}},
-      {"more-chains",
-       IdeaCategory::Latency,
-       "more independent accumulators",
-       "A reduction with one accumulator waits for the latency of each "
-       "addition. Several independent partial results hide it; too many cost "
-       "registers and a longer end.",
-       "nest",
-       "unroll",
-       false,
-       false,
-       {{{"unroll", 8}}, {{"unroll", 2}}, {{"unroll", 1}}}},
       {"fetch-next-row",
        IdeaCategory::Latency,
        "fetch the next row while this one is computed",
@@ -377,40 +381,6 @@ static const std::vector<CatalogIdea> &table() {
        false,
        false,
        {{{"INVERSE", 1}}}},
-      {"share-a-row",
-       IdeaCategory::Parallelism,
-       "threads share the elements of each row",
-       "There are too few rows to keep the threads busy, or a row is so long "
-       "that it does not fit one core's cache: let all threads work on the "
-       "same "
-       "row and exchange partial results after each pass.",
-       "nest",
-       "share",
-       false,
-       false,
-       {{{"share", 1}}, {{"share", 0}}}},
-      {"lanes-across",
-       IdeaCategory::Compute,
-       "lanes along neighbouring rows",
-       "Let each lane of a vector handle its own row: no horizontal reduction "
-       "is left at the end of a row, and contiguous loads are possible where "
-       "the reduced dimension is not the innermost one.",
-       "nest",
-       "across",
-       false,
-       false,
-       {{{"across", 1}}, {{"across", 0}}}},
-      {"recompute",
-       IdeaCategory::Compute,
-       "compute again instead of keeping",
-       "Computing an exponential a second time in registers can be cheaper "
-       "than "
-       "writing it to memory and reading it back.",
-       "nest",
-       "keep",
-       false,
-       false,
-       {{{"keep", 0}}}},
       {"reciprocal",
        IdeaCategory::Precision,
        "multiply by the reciprocal of a shared divisor",
@@ -445,7 +415,7 @@ std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
   if (name == "unroll")
     return v == 1 ? std::vector<int64_t>{2, 4}
                   : std::vector<int64_t>{v * 2, v / 2};
-  if (name == "stream" || name == "share" || name == "skip" || name == "keep")
+  if (name == "skip" || name == "keep")
     return {1 - v};
   return {};
 }

@@ -7,10 +7,9 @@
 //
 // Splits a pattern into stages, each of which writes one buffer. A product, one
 // that moves over windows, or a reduction of rows is written by a family for
-// the host (docs/families.md), other stages by an emitter of their kind:
-// attention, or a nest of loops (elementwise chains, poolings, what no family
-// serves). What a stage reads and no
-// buffer holds is computed where it is read.
+// the host (docs/families.md), as are poolings and what reduces nothing;
+// attention by an emitter of its own. What a stage reads and no buffer holds is
+// computed where it is read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,8 +112,6 @@ private:
                        llvm::function_ref<bool(const Use &)> keep,
                        bool &changed);
 
-  bool emitPad(mlir::Value value, const Buffer &destination);
-  bool emitInsert(mlir::Value value, const Buffer &destination);
   /// In place of pads of zeros, what their tensors need.
   bool lookIntoPads(Discovery &discovery);
   bool emitContraction(mlir::Value root, const Buffer &destination,
@@ -124,15 +121,21 @@ private:
   /// expects to be fastest of those that serve it as the first core that it is.
   bool emitByFamily(llvm::ArrayRef<llvm::StringRef> cores, mlir::Value root,
                     const Buffer &destination);
-  /// Emits `root`, statistics of rows and what is made of them, by a family.
-  /// False: none serves it, and nothing has changed.
-  bool emitReduction(mlir::Value root, const Buffer &destination);
+  /// The same. False: none serves it, and nothing has changed.
+  bool emitAsOneOf(llvm::ArrayRef<llvm::StringRef> cores, mlir::Value root,
+                   const Buffer &destination);
+  /// Whether it is a pad, a concatenation or their like.
+  static bool isPieces(mlir::Value value);
+  /// Writes what stands before rows that the root is made of, and finds the
+  /// reductions of these; none where it reduces nothing. With `keepsPieces`
+  /// pads and concatenations stay with what reads them. False: it cannot;
+  /// `changed`: something was written, so that others may be gone.
+  bool prepareRows(mlir::Value root, llvm::ArrayRef<Lin> index,
+                   bool keepsPieces, std::vector<Use> &rows, bool &changed);
   /// What the parameters say of the numbers of a stage's program.
   families::WantedNumbers wantedNumbers(llvm::StringRef suffix) const;
   /// The whole program.
   bool join(llvm::StringRef signature, CKernel &kernel);
-  bool emitNest(mlir::Value root, const Buffer &destination,
-                llvm::ArrayRef<Lin> rootIndex);
   bool emitRow(Writer &w, mlir::Value root, const Buffer &destination,
                llvm::ArrayRef<Lin> rootIndex, unsigned along);
   bool emitAttention(mlir::Value root, const Buffer &destination,
@@ -186,6 +189,8 @@ private:
   /// those that loops compute for that reason.
   std::string refusal;
   std::vector<std::string> refusals;
+  /// Whether elements of pads and concatenations are looked into.
+  bool seesPieces = false;
   /// Values whose stage is being emitted.
   std::set<void *> inProgress;
 };

@@ -5,15 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What no family for the host serves: elementwise chains, poolings, reductions
-// of integers and of rows of several kinds, and the rows between the products
-// of attention. There is one loop over rows, and for each row as few passes as
-// its reductions need: a pass computes all reductions that depend on the same
-// earlier ones, and the last pass writes the result. The lanes of a vector run
-// along the row when it is contiguous (partial results in several accumulators,
-// one horizontal reduction a row), else along neighbouring rows. Threads share
-// the rows, or, when there are fewer rows than threads, the elements of each
-// row.
+// The rows between the products of attention, each by one thread: as few passes
+// as its reductions need, of which one computes all reductions that depend on
+// the same earlier ones, and the last one writes the result. Lanes run along
+// the row, with partial results in several accumulators and one horizontal
+// reduction a row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +31,6 @@ struct RowReduction {
   llvm::SmallVector<unsigned> inner;
   unsigned level = 0;
   std::string result;
-  int64_t partials = 0;
 };
 
 class NestEmitter {
@@ -45,7 +40,6 @@ public:
       : kernel(kernel), program(kernel.program), root(root),
         destination(destination), rootIndex(rootIndex) {}
 
-  bool run();
   /// Emits the passes of one row into an open block, by one thread: the root's
   /// only free variable is `along`, all others are set already.
   bool runInside(Writer &w, unsigned along);
@@ -64,10 +58,8 @@ private:
   void emitReductionPass(Writer &w, unsigned level);
   void emitRootPass(Writer &w);
   void innerLoops(Writer &w, llvm::ArrayRef<unsigned> loops,
-                  const std::vector<MergedVars> &merged, bool share,
-                  unsigned unroll,
+                  const std::vector<MergedVars> &merged, unsigned unroll,
                   llvm::function_ref<void(Scope &, unsigned)> body);
-  int64_t rowElements() const;
 
   KernelEmitter &kernel;
   Program &program;
@@ -75,14 +67,10 @@ private:
   Buffer destination;
   llvm::SmallVector<Lin> rootIndex;
   std::vector<RowReduction> reductions;
-  llvm::SmallVector<unsigned> rows, inner;
+  llvm::SmallVector<unsigned> inner;
   unsigned levels = 0;
   /// Reductions around the one that is being looked at.
   unsigned depth = 0;
-  /// Lanes along the last row variable instead of along the row.
-  bool acrossRows = false;
-  bool shareRow = false;
-  bool streaming = false;
   int64_t unroll = 4;
   /// An expensive value that an earlier pass keeps for the last one.
   std::optional<Use> kept;

@@ -79,9 +79,9 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
       return vector ? std::string("v") + suffixOf(elem)
                     : std::string(cTypeOf(elem));
     };
-    bool vector = acrossRows || !loops.empty();
-    unsigned copies = acrossRows || loops.empty() ? 1 : unsigned(unroll);
-    if (!acrossRows && !loops.empty() &&
+    bool vector = !loops.empty();
+    unsigned copies = loops.empty() ? 1 : unsigned(unroll);
+    if (!loops.empty() &&
         program.vars[loops.back()].extent < int64_t(copies) * program.lanes)
       copies = std::max<int64_t>(1, program.vars[loops.back()].extent /
                                         program.lanes);
@@ -98,7 +98,7 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
     }
     w.line("{");
     ++w.indent;
-    innerLoops(w, loops, merged, shareRow, copies, [&](Scope &s, unsigned u) {
+    innerLoops(w, loops, merged, copies, [&](Scope &s, unsigned u) {
       bindResults(s, level);
       emitBodies(s, [&](RowReduction &r, CValue v) {
         Elem elem = elemOfResult(r);
@@ -107,7 +107,7 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
           v = s.splat(v);
         std::string acc = r.result + "_" + num(u);
         CValue sum = s.combine(r.reduction.kind, {acc, elem, vector}, v);
-        if (s.partial.empty() || acrossRows) {
+        if (s.partial.empty()) {
           s.line(acc + " = " + sum.text + ";");
           return;
         }
@@ -124,42 +124,12 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
     for (RowReduction *r : group) {
       Scope s = scopeIn(w);
       Elem elem = elemOfResult(*r);
-      if (acrossRows) {
-        s.vectorVar = rows.back();
-        s.partial = "valid";
-      }
       bindResults(s, level);
       CValue sum{r->result + "_0", elem, vector};
       for (unsigned u = 1; u < copies; ++u)
         sum = s.combine(r->reduction.kind, sum,
                         {r->result + "_" + num(u), elem, vector});
-      if (!acrossRows)
-        sum = s.horizontal(r->reduction.kind, sum);
-      if (shareRow) {
-        // Each thread's part, then all parts by every thread.
-        r->partials = program.reserve(2 * 64 * program.threads);
-        std::string type = cTypeOf(elem == Elem::I1 ? Elem::I32 : elem);
-        std::string parts = r->result + "_parts";
-        w.line(type + " *const " + parts + " = (" + type +
-               " *)((char *)workspace + " + num(r->partials) +
-               " + (row & 1) * " + num(64 * program.threads) + ");");
-        w.line(parts + "[tid * " +
-               num(64 / (elem == Elem::I1 ? 4 : bytesOf(elem))) +
-               "] = " + sum.text + ";");
-        w.line("#pragma omp barrier");
-        std::string total = program.fresh("total");
-        w.line(type + " " + total + " = " + parts + "[0];");
-        w.open("for (long i = 1; i < team; ++i)");
-        Scope inside(program, w.out, w.indent);
-        CValue next = inside.combine(
-            r->reduction.kind, {total, elem, false},
-            {parts + "[i * " +
-                 num(64 / (elem == Elem::I1 ? 4 : bytesOf(elem))) + "]",
-             elem, false});
-        inside.line(total + " = " + next.text + ";");
-        w.close();
-        sum = {total, elem, false};
-      }
+      sum = s.horizontal(r->reduction.kind, sum);
       // The initial value takes part once.
       linalg::GenericOp op = r->reduction.op;
       AffineMap map =
@@ -170,9 +140,7 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
       CValue initial =
           s.convert(s.at(op.getDpsInits()[r->reduction.result], index), elem);
       CValue result = s.combine(r->reduction.kind, initial, sum);
-      if (acrossRows)
-        result = s.splat(result);
-      w.line("const " + typeName(elem, acrossRows) + " " + r->result + " = " +
+      w.line("const " + typeName(elem, false) + " " + r->result + " = " +
              result.text + ";");
       w.line("(void)" + r->result + ";");
     }
@@ -183,8 +151,7 @@ void NestEmitter::emitRootPass(Writer &w) {
   if (kept)
     program.buffers[kept->value.getAsOpaquePointer()] = keptBuffer;
   auto body = [&](Scope &s) {
-    s.store(destination, s.linear(root, rootIndex), s.at(root, rootIndex),
-            streaming);
+    s.store(destination, s.linear(root, rootIndex), s.at(root, rootIndex));
   };
   SmallVector<unsigned> loops;
   std::vector<MergedVars> merged = mergePass(
@@ -197,7 +164,7 @@ void NestEmitter::emitRootPass(Writer &w) {
       loops);
   w.line("{");
   ++w.indent;
-  innerLoops(w, loops, merged, shareRow, 1, [&](Scope &s, unsigned) {
+  innerLoops(w, loops, merged, 1, [&](Scope &s, unsigned) {
     bindResults(s, ~0u);
     body(s);
   });

@@ -98,19 +98,6 @@ bool NestEmitter::collect() {
   return program.failure.empty();
 }
 
-int64_t NestEmitter::rowElements() const {
-  int64_t n = 1;
-  for (unsigned var : inner)
-    n *= program.vars[var].extent;
-  for (const RowReduction &r : reductions) {
-    int64_t own = 1;
-    for (unsigned var : r.inner)
-      own *= program.vars[var].extent;
-    n = std::max(n, own);
-  }
-  return n;
-}
-
 std::vector<MergedVars>
 NestEmitter::mergePass(ArrayRef<unsigned> vars,
                        llvm::function_ref<void(Scope &)> body,
@@ -138,9 +125,9 @@ NestEmitter::mergePass(ArrayRef<unsigned> vars,
 void NestEmitter::chooseKept(int64_t innerCount) {
   // An expensive elementwise value that a reduction computes and the last pass
   // needs again is kept in the result itself.
-  if (reductions.empty() || acrossRows || !kernel.parameter("keep", 1, 0, 1))
+  if (reductions.empty() || !kernel.parameter("keep", 1, 0, 1))
     return;
-  if (innerCount > 1 && destination.elem == Elem::F32 && !streaming) {
+  if (innerCount > 1 && destination.elem == Elem::F32) {
     Discovery last =
         kernel.discoverWith([&](Scope &s) { s.at(root, rootIndex); });
     // The farthest value along the chain that both passes compute.

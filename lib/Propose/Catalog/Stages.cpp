@@ -13,6 +13,8 @@
 #include "Kernel.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -36,6 +38,18 @@ Discovery KernelEmitter::discoverWith(llvm::function_ref<void(Scope &)> body,
   std::string text;
   Scope scope(scratch, text, 0);
   scope.merged = merged;
+  scope.choosesPieces = seesPieces;
+  // What an index is computed of is read, too.
+  scope.onComputedIndex =
+      [&](Scope &outer, const ComputedIndex &index) -> std::optional<Lin> {
+    Scope inner(scratch, text, 0);
+    inner.choosesPieces = outer.choosesPieces;
+    inner.onOpaque = outer.onOpaque;
+    inner.onLoad = outer.onLoad;
+    inner.onComputedIndex = outer.onComputedIndex;
+    inner.valueOf(index);
+    return Lin::ofVar(scratch.newVar(scratch.fresh("g"), index.extent));
+  };
   scope.onOpaque = [&](Scope &, Value value, ArrayRef<Lin> index) {
     found.uses.push_back({value, SmallVector<Lin>(index)});
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -105,6 +119,7 @@ bool KernelEmitter::materialize(Value value) {
                   buffer.pointer + " = " +
                   program.workspacePointer(*elem, offset) + ";\n";
   inProgress.insert(value.getAsOpaquePointer());
+  llvm::SaveAndRestore<bool> looks(seesPieces, false);
   bool done = produce(value, buffer);
   inProgress.erase(value.getAsOpaquePointer());
   if (!done)
@@ -156,12 +171,6 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
   if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
     return program.fail(
         "a value that is not a tensor of static, non-zero shape");
-  Operation *def = root.getDefiningOp();
-  if (isa_and_nonnull<tensor::PadOp>(def))
-    return emitPad(root, destination);
-  if (isa_and_nonnull<tensor::InsertSliceOp, tensor::ConcatOp>(def))
-    return emitInsert(root, destination);
-
   SmallVector<Lin> index;
   for (auto [d, extent] : llvm::enumerate(type.getShape()))
     index.push_back(
@@ -170,6 +179,8 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
 
   // No family takes the sums that the root is.
   bool isRefused = false;
+  // Pads and concatenations are a part of what reads them first.
+  bool keepsPieces = true;
   for (int attempt = 0; attempt < 200; ++attempt) {
     Discovery found = discover(root, index);
     if (!found.failure.empty())
@@ -195,7 +206,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         contraction = c;
       }
     }
-    if (chosen && !isRefused && parameter("family", 0, 0, 1) == 0) {
+    if (chosen && !isRefused) {
       // The same contraction at another index would be a second one.
       Use use = *chosen;
       bool changed = false;
@@ -240,68 +251,98 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
           return false;
         continue;
       }
-      // Loops compute it, once all that they read is there.
+      // Another core may take it, once all that it reads is there.
       isRefused = true;
       refusals.push_back(refusal);
       continue;
     }
-    // Loops over rows: reductions of rows stay, all else comes before. What a
-    // reduction reads is looked at in the same way.
+    std::vector<Use> rows;
     bool changed = false;
-    auto staysInNest = [&](const Use &u) {
-      if (u.value == root)
-        return true;
-      auto c = matchContraction(u.value);
-      if (c && isStage(*c))
-        return false;
-      return bool(matchReduction(u.value));
-    };
-    std::vector<Use> kept = found.uses;
-    std::set<void *> looked;
-    if (!materializeUses(found, staysInNest, changed))
+    if (!prepareRows(root, index, keepsPieces, rows, changed))
       return false;
-    while (!changed && !kept.empty()) {
-      Use use = kept.back();
-      kept.pop_back();
-      if (!looked.insert(use.value.getAsOpaquePointer()).second)
-        continue;
-      auto reduction = matchReduction(use.value);
-      auto loops = reduction
-                       ? loopsAt(reduction->op, reduction->result, use.index)
-                       : std::nullopt;
-      if (!loops)
-        continue;
-      SmallVector<int64_t> ranges = reduction->op.getStaticLoopRanges();
-      const unsigned firstReduced = program.vars.size();
-      for (unsigned d : reduction->reductionDims)
-        (*loops)[d] =
-            ranges[d] == 1
-                ? Lin(0)
-                : Lin::ofVar(program.newVar(program.fresh("r"), ranges[d]));
-      // A nest has the loops of one reduction around an element: another one
-      // for each of its elements comes before.
-      auto staysInside = [&](const Use &u) {
-        return staysInNest(u) && llvm::all_of(u.index, [&](const Lin &i) {
-                 return i.terms.empty() ||
-                        i.terms.rbegin()->first < firstReduced;
-               });
-      };
-      Discovery inside = discoverWith(
-          [&](Scope &s) { s.reductionElement(*reduction, *loops); });
-      if (!inside.failure.empty())
-        return program.fail(inside.failure);
-      if (!materializeUses(inside, staysInside, changed))
-        return false;
-      kept.insert(kept.end(), inside.uses.begin(), inside.uses.end());
-    }
     if (changed)
       continue;
-    // Loops compute what no family takes, as extrema of integers.
-    if (!found.uses.empty() && !families.empty() &&
-        emitReduction(root, destination))
+    if (families.empty())
+      return program.fail(kNoFamilies);
+    if (rows.empty() ? emitAsOneOf({"pointwise"}, root, destination)
+                     : emitAsOneOf({"window", "reduction"}, root, destination))
       return true;
-    stages.push_back("nest");
-    return emitNest(root, destination, index);
+    const std::string why = refusal;
+    if (keepsPieces && !isPieces(root)) {
+      keepsPieces = false;
+      continue;
+    }
+    // What becomes of reductions comes after them.
+    auto part = llvm::find_if(
+        rows, [&](const Use &use) { return stripReshapes(use.value) != root; });
+    if (part == rows.end()) {
+      refusals.push_back(why);
+      return program.fail(llvm::join(refusals, "; "));
+    }
+    keepsPieces = true;
+    if (!materialize(part->value))
+      return false;
   }
   return program.fail("too many stages");
+}
+
+bool KernelEmitter::isPieces(Value value) {
+  return isa_and_nonnull<tensor::PadOp, tensor::ConcatOp,
+                         tensor::InsertSliceOp>(value.getDefiningOp());
+}
+
+bool KernelEmitter::prepareRows(Value root, ArrayRef<Lin> index,
+                                bool keepsPieces, std::vector<Use> &rows,
+                                bool &changed) {
+  llvm::SaveAndRestore<bool> looks(seesPieces, keepsPieces);
+  Discovery found = discover(root, index);
+  if (!found.failure.empty())
+    return program.fail(found.failure);
+  auto isRow = [&](const Use &use) {
+    if (use.value == root)
+      return true;
+    auto c = matchContraction(use.value);
+    if (c && isStage(*c))
+      return false;
+    return bool(matchReduction(use.value));
+  };
+  rows = found.uses;
+  std::vector<Use> kept = found.uses;
+  std::set<void *> looked;
+  if (!materializeUses(found, isRow, changed))
+    return false;
+  while (!changed && !kept.empty()) {
+    Use use = kept.back();
+    kept.pop_back();
+    if (!looked.insert(use.value.getAsOpaquePointer()).second)
+      continue;
+    auto reduction = matchReduction(use.value);
+    auto loops = reduction
+                     ? loopsAt(reduction->op, reduction->result, use.index)
+                     : std::nullopt;
+    if (!loops)
+      continue;
+    SmallVector<int64_t> ranges = reduction->op.getStaticLoopRanges();
+    const unsigned firstReduced = program.vars.size();
+    for (unsigned d : reduction->reductionDims)
+      (*loops)[d] =
+          ranges[d] == 1
+              ? Lin(0)
+              : Lin::ofVar(program.newVar(program.fresh("r"), ranges[d]));
+    // A stage has the loops of one reduction around an element: another one
+    // for each of its elements comes before.
+    auto staysInside = [&](const Use &u) {
+      return isRow(u) && llvm::all_of(u.index, [&](const Lin &i) {
+               return i.terms.empty() || i.terms.rbegin()->first < firstReduced;
+             });
+    };
+    Discovery inside =
+        discoverWith([&](Scope &s) { s.reductionElement(*reduction, *loops); });
+    if (!inside.failure.empty())
+      return program.fail(inside.failure);
+    if (!materializeUses(inside, staysInside, changed))
+      return false;
+    kept.insert(kept.end(), inside.uses.begin(), inside.uses.end());
+  }
+  return true;
 }

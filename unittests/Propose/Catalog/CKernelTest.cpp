@@ -136,33 +136,42 @@ static std::string twoProducts() {
   return attention(2, 40, 52, 24, false, false);
 }
 
-/// The rows between two products are two stages.
+/// "NV_4" of the last product, where all stages are families'.
+static std::string lastNumber(const fastk::catalog::CKernel &kernel) {
+  EXPECT_EQ(kernel.stages.back(), "contraction");
+  return "NV_" + std::to_string(kernel.stages.size());
+}
+
+/// The rows between two products are stages.
 TEST(CatalogContraction, EachStageHasNumbersOfItsOwn) {
   Emitted text(twoProducts());
   auto first = text.with({{"fuse", 0}});
   ASSERT_EQ(first.failure, "");
   EXPECT_EQ(llvm::count(first.stages, "contraction"), 2);
-  EXPECT_EQ(first.values.at("NV_4"), (std::vector<int64_t>{1, 2, 3, 4}));
+  const std::string last = lastNumber(first);
+  EXPECT_EQ(first.values.at(last), (std::vector<int64_t>{1, 2, 3, 4}));
   // What a kernel says of its parameters makes it again.
   EXPECT_EQ(text.with(first.parameters).source, first.source);
   // One number of one stage, and of all.
   auto changed = first.parameters;
-  changed["NV_4"] = first.parameters.at("NV_4") == 1 ? 2 : 1;
+  changed[last] = first.parameters.at(last) == 1 ? 2 : 1;
   auto second = text.with(changed);
-  EXPECT_EQ(second.parameters.at("NV_4"), changed["NV_4"]);
+  EXPECT_EQ(second.parameters.at(last), changed[last]);
   EXPECT_EQ(second.parameters.at("NV_1"), first.parameters.at("NV_1"));
   changed["NV"] = 3;
   auto all = text.with(changed);
   EXPECT_EQ(all.parameters.at("NV_1"), 3);
-  EXPECT_EQ(all.parameters.at("NV_4"), 3);
+  EXPECT_EQ(all.parameters.at(last), 3);
   EXPECT_EQ(all.parameters.count("NV"), 0u);
 }
 
 TEST(CatalogContraction, TwoProductsInOneProgram) {
   std::vector<KernelCase> cases;
+  const std::string last =
+      lastNumber(Emitted(twoProducts()).with({{"fuse", 0}}));
   for (int64_t mr : {2, 5})
     cases.push_back({twoProducts(),
-                     {{"fuse", 0}, {"MR_1", mr}, {"NV_4", 1}},
+                     {{"fuse", 0}, {"MR_1", mr}, {last, 1}},
                      32,
                      2,
                      "contraction",
@@ -200,20 +209,20 @@ func.func @f(%a: tensor<24x36xf32>, %b: tensor<36x40xf32>) -> tensor<24x40xi1> {
 }
 )";
   checkKernels({{text, {}, 64, 2, "contraction", 1, "truth"},
-                {text, {}, 64, 2, "nest", 1, "truth"}});
+                {text, {}, 64, 2, "pointwise", 1, "truth"}});
 }
 
-TEST(CatalogContraction, WithoutFamiliesThereIsNoProduct) {
+TEST(CatalogContraction, WithoutFamiliesThereIsNoProgram) {
   StageFamilies none;
   Emitted text(product(1, 32, 32, 32, false, false, Epilogue::None));
   auto kernel = text.with({}, none);
   EXPECT_EQ(kernel.source, "");
   EXPECT_EQ(kernel.failure,
-            "the catalog's products are families for the host, and there are "
+            "the catalog's stages are families for the host, and there are "
             "none: install the folder families/host beside fastk's programs");
-  // Loops need none.
-  EXPECT_EQ(text.with({{"family", 1}}, none).failure, "");
-  EXPECT_EQ(Emitted(softmax(2, 3, 4, false, false)).with({}, none).failure, "");
+  // Nor anything else.
+  EXPECT_EQ(Emitted(softmax(2, 3, 4, false, false)).with({}, none).failure,
+            kernel.failure);
 }
 
 // What a family is asked for, and what a search may ask for next.
@@ -313,7 +322,7 @@ func.func @f(%x0: tensor<1x4x9x30xf32>, %w: tensor<40x4x3x3xf32>) -> tensor<1x40
   EXPECT_EQ(Emitted(replaceAll(text, "AROUND", "0.0")).with({}).stages,
             std::vector<std::string>{"convolution"});
   EXPECT_EQ(Emitted(replaceAll(text, "AROUND", "1.0")).with({}).stages,
-            (std::vector<std::string>{"pad", "convolution"}));
+            (std::vector<std::string>{"pointwise", "convolution"}));
   std::vector<KernelCase> cases;
   for (const char *around : {"0.0", "-0.0", "1.0"})
     cases.push_back({replaceAll(text, "AROUND", around),
@@ -334,7 +343,7 @@ func.func @f(%x0: tensor<1x4x9x30xf32>, %w: tensor<40x4x3x3xf32>) -> tensor<1x40
        "",
        0.3,
        "computed pads"});
-  cases.back().notEmitted = "a pad that is not a constant around a tensor";
+  cases.back().notEmitted = "a pad that is no constant at a known place";
   checkKernels(cases);
 }
 
@@ -434,19 +443,19 @@ TEST(CatalogElementwise, ChainsAndTheMathLibrary) {
                          "math.tanh %p : f32", "math.sqrt %q : f32",
                          "math.absf %p : f32", "arith.maximumf %p, %q : f32",
                          "math.sin %p : f32", "arith.divf %p, %q : f32"})
-    cases.push_back({elementwise(37, 43, op), {}, 64, 2, "nest", 3, op});
+    cases.push_back({elementwise(37, 43, op), {}, 64, 2, "pointwise", 3, op});
   cases.push_back({elementwise(1, 1, "arith.negf %p : f32"),
                    {},
                    64,
                    2,
-                   "nest",
+                   "pointwise",
                    3,
                    "one element"});
   cases.push_back({elementwise(64, 96, "arith.negf %p : f32"),
-                   {{"stream", 1}},
+                   {{"STREAM", 1}, {"UNROLL", 4}},
                    64,
                    2,
-                   "nest",
+                   "pointwise",
                    3,
                    "streaming"});
   checkKernels(cases);

@@ -196,7 +196,10 @@ public:
         continue;
       }
       Step step{&def, {}, 0};
-      for (Value v : def.getOperands())
+      // What is extracted from is a tensor, and no value of the body.
+      auto extract = dyn_cast<tensor::ExtractOp>(def);
+      for (Value v : extract ? ValueRange(extract.getIndices())
+                             : ValueRange(def.getOperands()))
         step.operands.push_back(place(v));
       step.result = body.add(def.getResult(0), 0);
       body.steps.push_back(std::move(step));
@@ -276,13 +279,23 @@ public:
         operands.clear();
         for (size_t place : step.operands)
           operands.push_back(body.values[place]);
-        body.values[step.result] = scalar(step.op, operands);
+        auto extract = dyn_cast<tensor::ExtractOp>(step.op);
+        body.values[step.result] =
+            extract ? element(tensors.at(extract.getTensor()), operands)
+                    : scalar(step.op, operands);
       }
       for (size_t o = 0; o < outs.size(); ++o)
         outs[o].data[at[inputs + o]] = body.values[body.yielded[o]];
     }
     for (size_t o = 0; o < outs.size(); ++o)
       tensors[op.getResult(o)] = outs[o];
+  }
+
+  static double element(const Array &array, llvm::ArrayRef<double> index) {
+    int64_t at = 0;
+    for (auto [extent, place] : llvm::zip_equal(array.shape, index))
+      at = at * extent + int64_t(place);
+    return array.data[at];
   }
 
   static Array make(Type type, double fill) {

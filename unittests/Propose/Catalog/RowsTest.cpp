@@ -19,8 +19,8 @@ using namespace fastk::test;
 
 TEST(CatalogRows, SoftmaxAndLogSoftmax) {
   std::vector<KernelCase> cases;
-  int64_t shapes[][3] = {{3, 5, 97},    {1, 1, 1},    {2, 7, 16},
-                         {1, 1, 70000}, {2, 130, 33}, {4, 3, 5}};
+  int64_t shapes[][3] = {
+      {3, 5, 97}, {2, 7, 16}, {1, 1, 70000}, {2, 130, 33}, {4, 3, 5}};
   for (auto &s : shapes)
     for (bool middle : {false, true})
       for (bool logarithm : {false, true})
@@ -28,7 +28,7 @@ TEST(CatalogRows, SoftmaxAndLogSoftmax) {
                          {},
                          64,
                          2,
-                         s[middle ? 1 : 2] == 1 ? "nest" : "reduction",
+                         s[middle ? 1 : 2] == 1 ? "window" : "reduction",
                          20,
                          "softmax"});
   checkKernels(cases);
@@ -106,8 +106,7 @@ TEST(CatalogRows, LayerNorm) {
   checkKernels(cases);
 }
 
-// No family has a result of integers.
-TEST(CatalogRows, IntegersAreReducedByLoops) {
+TEST(CatalogRows, IntegersAndTruthValues) {
   std::string text = R"(
 func.func @f(%x: tensor<ROWSx77xi32>) -> tensor<ROWSxi32> {
   %z = arith.constant 0 : i32
@@ -122,21 +121,27 @@ func.func @f(%x: tensor<ROWSx77xi32>) -> tensor<ROWSxi32> {
 }
 )";
   std::vector<KernelCase> cases;
-  for (int64_t unroll : {1, 8})
-    for (int64_t across : {0, 1})
-      cases.push_back({replaceAll(text, "ROWS", "23"),
-                       {{"unroll", unroll}, {"across", across}},
-                       32,
-                       2,
-                       "nest",
-                       100,
-                       "integers"});
-  cases.push_back({replaceAll(text, "ROWS", "1"),
-                   {{"share", 1}},
-                   32,
-                   2,
-                   "nest",
-                   100,
-                   "integers"});
+  for (const char *rows : {"23", "1"})
+    for (const char *op : {"arith.addi", "arith.maxsi"})
+      cases.push_back(
+          {replaceAll(replaceAll(text, "ROWS", rows), "arith.addi", op),
+           {},
+           32,
+           2,
+           "reduction",
+           100,
+           op});
+  // Whether a row has any, as of a mask.
+  cases.push_back(
+      {replaceAll(replaceAll(replaceAll(replaceAll(text, "ROWS", "23"),
+                                        "constant 0 : i32", "constant false"),
+                             "arith.addi", "arith.ori"),
+                  "i32", "i1"),
+       {},
+       32,
+       2,
+       "reduction",
+       100,
+       "any"});
   checkKernels(cases);
 }

@@ -39,7 +39,7 @@ struct CKernel {
   /// ascending.
   std::map<std::string, std::vector<int64_t>> values;
   /// What each stage is, in order: "contraction", "convolution", "reduction",
-  /// "nest", "pad", "insert", "attention".
+  /// "pointwise", "window", "attention".
   std::vector<std::string> stages;
   /// Of sums of products that loops compute because no family writes them, what
   /// each family said.
@@ -49,7 +49,7 @@ struct CKernel {
 
 /// What emitCKernel() says of a product where it is given no families.
 inline constexpr llvm::StringLiteral kNoFamilies =
-    "the catalog's products are families for the host, and there are none: "
+    "the catalog's stages are families for the host, and there are none: "
     "install the folder families/host beside fastk's programs";
 
 /// Emits a kernel for the body of a workload (named linalg ops or generics,
