@@ -20,8 +20,8 @@ second one lies by columns; "product:MxNxK:f16", of f16 with an f32 result; or
 "norm:MxKxN", two products with a norm of MxK rows between; or
 "softmax:ROWSxCOLUMNS", of f32, "softmax:ROWSxCOLUMNS:f16", or
 "softmax:ROWSxCOLUMNSxROWS", whose columns lie apart, likewise logsoftmax,
-layernorm, rmsnorm, sum and max; or what host_places.py has. NAME=VALUE, a
-parameter of the catalog, is for the files behind it; "after:NAME=VALUE" for
+layernorm, rmsnorm, sum and max; or what host_places.py and host_attention.py
+have. NAME=VALUE, a parameter of the catalog, is for the files behind it; "after:NAME=VALUE" for
 NEW alone.
 """
 
@@ -35,6 +35,7 @@ import subprocess
 import sys
 import tempfile
 
+import host_attention
 import host_places
 import host_rows
 import numpy
@@ -129,10 +130,12 @@ func.func @f(%a: tensor<{m}x{n}xf32>, %b: tensor<{n}x{k}xf32>, %c: tensor<{k}x{n
 def written(name, folder):
     """The file, or one with what the name describes."""
     kind, *parts = name.split(":")
-    if kind not in ("product", "norm", *host_rows.KINDS, *host_places.KINDS):
+    if kind not in ("product", "norm", *host_rows.KINDS, *host_places.KINDS, *host_attention.KINDS):
         return name
     sizes = [int(size) for size in parts[0].split("x")]
-    if kind in host_places.KINDS:
+    if kind in host_attention.KINDS:
+        text = host_attention.text(name, sizes, parts[1:])
+    elif kind in host_places.KINDS:
         text = host_places.text(kind, sizes, parts[1:])
     elif kind in host_rows.KINDS:
         text = host_rows.text(kind, sizes, "f16" if "f16" in parts else "f32")

@@ -279,7 +279,8 @@ AdmitResult Admission::refuse() {
   text += "a sample N is printed by `fastk-opt /dev/null "
           "--fastk-sample-workloads=\"core=" +
           family.core + " seed=" + std::to_string(options.seed) +
-          " first=N count=1\"`; mend " + family.programFile().str() +
+          " first=N count=1" + (family.isForHost() ? " target=host" : "") +
+          "\"`; mend " + family.programFile().str() +
           (family.isForHost() ? "" : " or plan.json") +
           ", or say in the requirements of family.json what the family is not "
           "for\n";

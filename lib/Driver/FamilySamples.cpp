@@ -64,7 +64,7 @@ fastk::makeSampledWorkload(StringRef core, StringRef target, uint64_t seed,
                                    "': a family's is host, or that of a GPU "
                                    "from sm_80 on, as sm_90a");
   std::optional<families::Sample> sample =
-      families::makeSample(core, seed, number);
+      families::makeSample(core, seed, number, target == "host");
   std::string why = "there are no samples of a core '" + core.str() + "'";
   std::optional<SampledWorkload> made;
   if (sample)

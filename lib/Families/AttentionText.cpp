@@ -77,8 +77,8 @@ void AttentionText::writeProduct(raw_ostream &os, StringRef made,
      << " ins(%" << left << ", %" << right << " : "
      << tensor(leftDims, leftType) << ", " << tensor(rightDims, type)
      << ") outs(%" << made << "_zero : " << sums << ") {\n  ^bb0(%l"
-     << (leftType == "f32" ? "" : "0") << ": " << leftType << ", %r0: " << type
-     << ", %o: f32):\n"
+     << (leftType == "f32" ? "" : "0") << ": " << leftType << ", %r"
+     << (type == "f32" ? "" : "0") << ": " << type << ", %o: f32):\n"
      << widen("l", "l0", leftType) << widen("r", "r0", type)
      << "    %p = arith.mulf %l, %r : f32\n"
      << "    %t = arith.addf %o, %p : f32\n    linalg.yield %t : f32\n  } -> "

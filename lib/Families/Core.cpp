@@ -56,8 +56,9 @@ ArrayRef<Core> families::cores() {
        sample<families::sampleContraction>},
       {"reduction", describe<matchReductions>, describeInC<matchHostReductions>,
        sample<families::sampleReduction>},
-      {"attention", describe<matchAttention>, nullptr,
-       sample<families::sampleAttention>},
+      {"attention", describe<matchAttention>, describeInC<matchAttention>,
+       sample<families::sampleAttention>,
+       sample<families::sampleHostAttention>},
       {"convolution", describe<matchConvolution>, describeInC<matchConvolution>,
        sample<families::sampleConvolution>},
       {"pointwise", describe<matchPointwise>, describeInC<matchPointwise>,
@@ -81,10 +82,12 @@ static const Core *coreNamed(StringRef name) {
 }
 
 std::optional<Sample> families::makeSample(StringRef core, uint64_t seed,
-                                           uint64_t number) {
+                                           uint64_t number, bool isForHost) {
   const Core *found = coreNamed(core);
   if (!found)
     return std::nullopt;
+  if (isForHost && found->sampleForHost)
+    return found->sampleForHost(seed, number);
   return found->sample(seed, number);
 }
 

@@ -22,7 +22,7 @@ bool families::nameOperands(Block &body, Program &program, std::string &why) {
       return false;
     }
     program.buffers[argument.getAsOpaquePointer()] = {
-        "in" + std::to_string(argument.getArgNumber()), *elem, Lin(), {}};
+        "in" + std::to_string(argument.getArgNumber()), *elem};
   }
   return true;
 }

@@ -80,7 +80,7 @@ Lin Scope::linear(Value value, ArrayRef<Lin> index) {
 }
 
 CValue Scope::load(const Buffer &buffer, const Lin &linear) {
-  Lin lin = mergeVars(buffer.locate(linear));
+  Lin lin = mergeVars(linear);
   if (loaded)
     if (std::optional<CValue> value = loaded(buffer, lin))
       return *value;
@@ -152,7 +152,7 @@ std::string Scope::shuffledLoad(const Buffer &buffer,
 
 void Scope::store(const Buffer &buffer, const Lin &linear, CValue value,
                   bool nonTemporal) {
-  Lin lin = mergeVars(buffer.locate(linear));
+  Lin lin = mergeVars(linear);
   if (onStore)
     onStore(buffer, lin);
   int64_t stride = vectorVar ? lin.coefficient(*vectorVar) * laneStep : 0;

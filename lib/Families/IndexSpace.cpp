@@ -73,7 +73,7 @@ Lin families::mergedPlace(Value result, ArrayRef<Lin> index,
   scope.onStore = [&](const Buffer &, const Lin &lin) { place = lin; };
   auto type = cast<RankedTensorType>(result.getType());
   Elem elem = *program.elemOf(type.getElementType());
-  scope.store({"out", elem, Lin(), {}}, Scope::linear(result, index),
+  scope.store({"out", elem}, Scope::linear(result, index),
               {"0", computeElem(elem), false});
   return place;
 }

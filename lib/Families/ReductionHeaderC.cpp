@@ -421,7 +421,7 @@ private:
     Lin place =
         families::mergedPlace(core.result, core.index, core.merged, program);
     if (place.coefficient(*inner) == 1)
-      writeFetch({"out", core.resultElem, Lin(), {}}, place, true);
+      writeFetch({"out", core.resultElem}, place, true);
     os << "}\n";
   }
 

@@ -17,11 +17,16 @@ using namespace fastk;
 using families::AttentionSample;
 using families::AttentionText;
 
+/// Of a sample for the host: products of both sums. Some hundred milliseconds
+/// of one thread.
+static constexpr int64_t kMaxHostTerms = 1'000'000'000;
+
 namespace {
 /// Draws one sample.
 class Sampler : families::Draw {
 public:
-  using Draw::Draw;
+  Sampler(uint64_t seed, uint64_t number, bool isForHost)
+      : Draw(seed, number), isForHost(isForHost) {}
 
   AttentionSample run(uint64_t number) {
     text.name = "sample_" + std::to_string(number);
@@ -44,9 +49,9 @@ public:
 
 private:
   void drawTypes() {
-    text.type = pick({"f16", "bf16"});
+    text.type = isForHost && !oneIn(4) ? "f32" : pick({"f16", "bf16"});
     text.result = text.type;
-    if (oneIn(5))
+    if (text.type == "f32" ? oneIn(8) : oneIn(5))
       text.result = oneIn(2) ? "f32" : text.type == "f16" ? "bf16" : "f16";
   }
 
@@ -79,8 +84,11 @@ private:
     text.extents['b'] = pick<int64_t>({1, 1, 2, 3, 5});
     text.extents['h'] = pick<int64_t>({1, 2, 3, 4, 8, 12});
     text.extents['g'] = oneIn(3) ? pick<int64_t>({2, 3, 4, 8}) : 1;
-    text.extents['m'] = drawLength();
-    text.extents['n'] = oneIn(2) ? text.extents['m'] : drawLength();
+    bool isDecoded = isForHost && oneIn(4);
+    text.extents['m'] =
+        isDecoded ? pick<int64_t>({1, 1, 1, 2, 3, 4, 6}) : drawLength();
+    text.extents['n'] =
+        !isDecoded && oneIn(2) ? text.extents['m'] : drawLength();
     text.extents['d'] = drawColumns();
     text.extents['e'] = oneIn(5) ? drawColumns() : text.extents['d'];
   }
@@ -92,7 +100,7 @@ private:
     return text.extents.at('n') > 2 &&
            text.elements("bhgmn") *
                    (text.extents.at('d') + text.extents.at('e')) <=
-               families::kMaxSampleTerms;
+               (isForHost ? kMaxHostTerms : families::kMaxSampleTerms);
   }
 
   void drawLayouts() {
@@ -185,7 +193,7 @@ private:
       words += ", divided last";
     }
     // As PyTorch's kernels do, and more often where it matters more.
-    if (text.type == "f16" ? !oneIn(6) : oneIn(2)) {
+    if (text.type != "f32" && (text.type == "f16" ? !oneIn(6) : oneIn(2))) {
       text.roundsWeights = true;
       words += ", weights rounded";
     }
@@ -213,10 +221,15 @@ private:
     return words;
   }
 
+  bool isForHost;
   AttentionText text;
 };
 } // namespace
 
 AttentionSample families::sampleAttention(uint64_t seed, uint64_t number) {
-  return Sampler(seed, number).run(number);
+  return Sampler(seed, number, /*isForHost=*/false).run(number);
+}
+
+AttentionSample families::sampleHostAttention(uint64_t seed, uint64_t number) {
+  return Sampler(seed, number, /*isForHost=*/true).run(number);
 }

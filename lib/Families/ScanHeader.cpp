@@ -34,7 +34,7 @@ public:
 
   std::optional<std::string> run(Block &body, std::string &why) {
     outPlace = {
-        Buffer{"out", core.resultElem, Lin(), {}},
+        Buffer{"out", core.resultElem},
         families::mergedPlace(core.result, core.index, core.merged, program),
         {}};
     setVector(kVectorBytes / widestBytes());

@@ -141,6 +141,9 @@ const Term *Terms::make(Value tensor, ArrayRef<Lin> index) {
   Operation *op = tensor.getDefiningOp();
   if (auto value = dyn_cast<arith::ConstantOp>(op))
     return constant(value.getValue());
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    if (auto value = fill.value().getDefiningOp<arith::ConstantOp>())
+      return constant(value.getValue());
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
     auto source = reshapeIndex(program, op, index);
     if (!source)

@@ -294,7 +294,7 @@ private:
     scope.merged = core.merged;
     Lin found;
     scope.onStore = [&](const Buffer &, const Lin &lin) { found = lin; };
-    scope.store({"out", core.resultElem, Lin(), {}},
+    scope.store({"out", core.resultElem},
                 Scope::linear(core.result, core.index),
                 {"0", computeElem(core.resultElem), false});
     return found;

@@ -283,7 +283,7 @@ private:
       return sumWithStart(inside);
     };
     CValue value = scope.at(core.result, core.index);
-    scope.store({"out", core.resultElem, Lin(), {}},
+    scope.store({"out", core.resultElem},
                 Scope::linear(core.result, core.index), value,
                 streams && scope.partial.empty());
   }

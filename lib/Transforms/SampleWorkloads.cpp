@@ -29,6 +29,11 @@ struct FastkSampleWorkloadsPass
   using Base::Base;
 
   void runOnOperation() override {
+    if (target != "host" && target != "cuda") {
+      getOperation().emitError() << "there are no samples for target '"
+                                 << target << "': choose cuda or host";
+      return signalPassFailure();
+    }
     for (uint64_t number = first; number < first + count; ++number)
       if (failed(add(number)))
         return signalPassFailure();
@@ -38,7 +43,7 @@ private:
   LogicalResult add(uint64_t number) {
     ModuleOp module = getOperation();
     std::optional<families::Sample> sample =
-        families::makeSample(core, seed, number);
+        families::makeSample(core, seed, number, target == "host");
     if (!sample)
       return module.emitError()
              << "there are no samples of a core '" << core

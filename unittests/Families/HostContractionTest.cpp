@@ -137,6 +137,6 @@ TEST(HostContractionTest, OtherCoresHaveNoHeaderInC) {
   MatchedText matched{ContractionText()};
   std::string why;
   EXPECT_FALSE(families::findCore(
-      "attention", matched.form->getPattern().front(), "host", why));
-  EXPECT_EQ(why, "there are no attention families for the host");
+      "scan", matched.form->getPattern().front(), "host", why));
+  EXPECT_EQ(why, "there are no scan families for the host");
 }

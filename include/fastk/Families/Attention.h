@@ -86,6 +86,10 @@ std::optional<std::string> writeHeader(const Attention &attention,
 /// The header, and what a plan calls Q, K, V and OUT.
 std::optional<CoreInstance> describeCore(const Attention &attention,
                                          std::string &why);
+/// The header of a C program for it, on one machine.
+std::optional<CoreInstance> describeForHost(const Attention &attention,
+                                            const catalog::Machine &machine,
+                                            std::string &why);
 
 } // namespace fastk::families
 

@@ -87,6 +87,9 @@ struct AttentionSample {
   std::string about;
 };
 AttentionSample sampleAttention(uint64_t seed, uint64_t number);
+/// The same for the host: of f32 more often than not, one query or few among
+/// them, and with fewer products.
+AttentionSample sampleHostAttention(uint64_t seed, uint64_t number);
 
 } // namespace fastk::families
 

@@ -68,6 +68,8 @@ struct Core {
       mlir::Block &body, const catalog::Machine &machine, std::string &why);
   /// The random workload of that number among those of a seed.
   Sample (*sample)(uint64_t seed, uint64_t number);
+  /// The same for programs of the host; null: those above.
+  Sample (*sampleForHost)(uint64_t seed, uint64_t number) = nullptr;
 };
 
 /// Those that there are; a workload may be of several.

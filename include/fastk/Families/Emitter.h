@@ -78,22 +78,10 @@ struct Var {
   int64_t extent = 1;
 };
 
-/// Where a value lies: element (i, j, …) is at pointer[linear(i, j, …) - base].
+/// Where a value lies: element (i, j, …) is at pointer[linear(i, j, …)].
 struct Buffer {
   std::string pointer;
   Elem elem = Elem::F32;
-  Lin base;
-  /// Coefficients that differ from those of the tensor: a block whose rows are
-  /// farther apart than those of the tensor it is a part of.
-  std::map<unsigned, int64_t> pitch;
-
-  Lin locate(const Lin &linear) const {
-    Lin lin = linear - base;
-    for (auto [var, coefficient] : pitch)
-      if (lin.coefficient(var))
-        lin.terms[var] = coefficient;
-    return lin;
-  }
 };
 
 /// An index that must be in a range, low <= index < high, for an element to be
@@ -195,8 +183,6 @@ public:
   std::map<void *, Buffer> buffers;
   /// Text of the function's body.
   std::string body;
-  /// Definitions in front of the function, in order.
-  std::string functions;
   int64_t workspaceBytes = 0;
   /// Why the emission failed; empty when it did not.
   std::string failure;

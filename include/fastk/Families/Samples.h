@@ -34,9 +34,10 @@ struct Sample {
   std::string about;
 };
 
-/// The sample of that number among those of `seed`. Nothing: the core has none.
+/// The sample of that number among those of `seed`, as families for GPUs, or
+/// for the host, are tried on. Nothing: the core has none.
 std::optional<Sample> makeSample(llvm::StringRef core, uint64_t seed,
-                                 uint64_t number);
+                                 uint64_t number, bool isForHost = false);
 
 } // namespace fastk::families
 

@@ -13,7 +13,9 @@ def FastkSampleWorkloadsPass
     `core`: of sizes with their edges, element types and layouts, with whatever
     comes before and after the sums. Seed and number name a function for ever:
     `first=17 count=1` prints the sample 17 that an admission of a family names
-    (docs/families.md). The module's own functions stay as they are.
+    (docs/families.md). Families for the host are tried on other attention
+    than those for GPUs: `target=host`. The module's own functions stay as they
+    are.
 
     ```mlir
     // fastk-opt --fastk-sample-workloads="first=37 count=1"
@@ -27,7 +29,9 @@ def FastkSampleWorkloadsPass
            "reduction, attention, convolution, pointwise, scan or window">,
     Option<"count", "count", "unsigned", "60", "How many there are">,
     Option<"first", "first", "uint64_t", "0", "Number of the first one">,
-    Option<"seed", "seed", "uint64_t", "0", "What they are drawn with">
+    Option<"seed", "seed", "uint64_t", "0", "What they are drawn with">,
+    Option<"target", "target", "std::string", "\"cuda\"",
+           "What families they are for: cuda or host">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

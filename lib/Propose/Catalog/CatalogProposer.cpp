@@ -297,11 +297,10 @@ CatalogProposer::neighbours(const ProposalContext &context,
   for (size_t step = 0; step < 4; ++step)
     for (auto &[name, value] : base) {
       auto listed = kernel.values.find(name);
-      std::vector<int64_t> values =
-          listed == kernel.values.end()
-              ? neighbouringValues(name, value)
-              : neighboursInList(listed->second, value);
-      if (step >= values.size() || values[step] < 0)
+      if (listed == kernel.values.end())
+        continue;
+      std::vector<int64_t> values = neighboursInList(listed->second, value);
+      if (step >= values.size())
         continue;
       if (int(result.size()) >= count)
         return result;

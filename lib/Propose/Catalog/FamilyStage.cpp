@@ -70,13 +70,11 @@ bool KernelEmitter::emitByFamily(llvm::ArrayRef<StringRef> cores, Value root,
   for (Value operand : stage.operands())
     arguments +=
         program.buffers.at(operand.getAsOpaquePointer()).pointer + ", ";
-  Writer w(program.body);
-  w.line("/* A " + coreName + ", by " + filled->family + ". */");
-  w.line("fastk_kernel" + suffix + "(" + arguments + destination.pointer +
-         ", " +
-         program.workspacePointer(Elem::F32,
-                                  program.reserve(filled->workspaceBytes)) +
-         ");");
+  const std::string workspace = program.workspacePointer(
+      Elem::F32, program.reserve(filled->workspaceBytes));
+  program.body += "  /* By " + filled->family + ", as " + coreName +
+                  ". */\n  fastk_kernel" + suffix + "(" + arguments +
+                  destination.pointer + ", " + workspace + ");\n";
   familyStages.push_back({std::move(*filled), suffix});
   stages.push_back(coreName);
   return true;
@@ -111,6 +109,6 @@ bool KernelEmitter::join(StringRef signature, CKernel &kernel) {
   if (!isJoined)
     return program.fail(why);
   kernel.source = (familyStages.empty() ? preamble(program) : joined.text()) +
-                  program.functions + signature.str() + program.body + "}\n";
+                  signature.str() + program.body + "}\n";
   return true;
 }

@@ -152,7 +152,7 @@ static const std::vector<CatalogIdea> &table() {
        "",
        true,
        false,
-       {{}, {{"qb", 32}}, {{"qb", 128}}}},
+       {{}, {{"TILES", 2}}, {{"KEYS", 1024}}}},
       {"two-products",
        IdeaCategory::ControlFlow,
        "whole matrices, one product after the other",
@@ -311,10 +311,22 @@ static const std::vector<CatalogIdea> &table() {
        "blocks of rows then differ in length: with few matrices the threads "
        "may be better balanced when every block computes all keys.",
        "attention",
-       "skip",
+       "SKIP",
        false,
        false,
-       {{{"skip", 0}}, {{"skip", 1}}}},
+       {{{"SKIP", 0}}, {{"SKIP", 1}}}},
+      {"other-keys",
+       IdeaCategory::MemoryAccess,
+       "another block of keys and rows",
+       "Scores of a block stay in the first- or second-level cache between "
+       "the two products. More keys scale a row's sums less often, more rows "
+       "read packed keys and values less often; fewer of both leave room to "
+       "what is read beside them.",
+       "attention",
+       "KEYS",
+       false,
+       false,
+       {{{"KEYS", 512}}, {{"KEYS", 128}}, {{"TILES", 8}}, {{"TILES", 2}}}},
       {"fetch-next-row",
        IdeaCategory::Latency,
        "fetch the next row while this one is computed",
@@ -381,17 +393,6 @@ static const std::vector<CatalogIdea> &table() {
        false,
        false,
        {{{"INVERSE", 1}}}},
-      {"reciprocal",
-       IdeaCategory::Precision,
-       "multiply by the reciprocal of a shared divisor",
-       "All elements of a row are divided by one number: divide once and "
-       "multiply. It costs at most one more rounding, well inside the error "
-       "class, and a division is an order of magnitude slower than a product.",
-       "",
-       "reciprocal",
-       false,
-       false,
-       {{{"reciprocal", 1}}}},
       {"half-vectors",
        IdeaCategory::Compute,
        "vectors of half the width",
@@ -407,18 +408,6 @@ static const std::vector<CatalogIdea> &table() {
 }
 
 llvm::ArrayRef<CatalogIdea> catalog::allIdeas() { return table(); }
-
-std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
-                                                 int64_t v) {
-  if (name == "qb")
-    return {v + v / 2, v - v / 4, v * 2, v / 2};
-  if (name == "unroll")
-    return v == 1 ? std::vector<int64_t>{2, 4}
-                  : std::vector<int64_t>{v * 2, v / 2};
-  if (name == "skip" || name == "keep")
-    return {1 - v};
-  return {};
-}
 
 std::vector<int64_t> catalog::neighboursInList(llvm::ArrayRef<int64_t> values,
                                                int64_t value) {

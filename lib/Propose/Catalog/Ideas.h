@@ -36,10 +36,7 @@ struct CatalogIdea {
 
 llvm::ArrayRef<CatalogIdea> allIdeas();
 
-/// Neighbouring values of a parameter, nearest first; empty for one that is not
-/// numeric.
-std::vector<int64_t> neighbouringValues(llvm::StringRef name, int64_t value);
-/// The same of a number that has the values of a list, ascending.
+/// Values beside one in a list, which is ascending, nearest first.
 std::vector<int64_t> neighboursInList(llvm::ArrayRef<int64_t> values,
                                       int64_t value);
 

@@ -18,22 +18,7 @@ using namespace fastk;
 using namespace fastk::catalog;
 using llvm::SmallVector;
 
-/// Whether something takes an extremum over loops. exp(x * s - most) of a
-/// product that is rounded for `most`, and fused with the subtraction, is
-/// infinite where x * s is large; the two may be in different stages.
-static bool takesExtrema(Block &pattern) {
-  return llvm::any_of(pattern.getOps<linalg::GenericOp>(), [](auto generic) {
-    return llvm::any_of(generic->getResults(), [](Value result) {
-      std::optional<Reduction> reduction = matchReduction(result);
-      return reduction && isFloatExtremum(reduction->kind);
-    });
-  });
-}
-
 bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
-  roundsProducts = takesExtrema(pattern);
-  program.reciprocals =
-      parameters.count("reciprocal") && parameters["reciprocal"] != 0;
   std::string signature;
   auto addParameter = [&](Type type, const std::string &name, bool isConst,
                           Buffer &buffer) {
@@ -84,8 +69,6 @@ bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
             kernel))
     return false;
   kernel.workspaceBytes = program.workspaceBytes;
-  if (program.sharedDivisors)
-    used["reciprocal"] = program.reciprocals;
   used["vectorBytes"] = machine.vectorBytes;
   kernel.parameters = used;
   kernel.stages = stages;

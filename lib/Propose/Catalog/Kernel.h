@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Splits a pattern into stages, each of which writes one buffer. A product, one
-// that moves over windows, or a reduction of rows is written by a family for
-// the host (docs/families.md), as are poolings and what reduces nothing;
-// attention by an emitter of its own. What a stage reads and no buffer holds is
-// computed where it is read.
+// that moves over windows, attention, a reduction of rows, a pooling or what
+// reduces nothing: each is written by a family for the host (docs/families.md).
+// What a stage reads and no buffer holds is computed where it is read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,19 +31,8 @@ struct Contraction {
   /// Some operand reads at sums of loops: a window.
   bool windowed = false;
   int64_t mSize = 1, nSize = 1;
-
-  /// Whether there are a few rows and a few columns.
-  bool isMatrix() const { return mSize >= 4 && nSize >= 4; }
 };
 std::optional<Contraction> matchContraction(mlir::Value value);
-
-/// The offset for which element (m, k) of the weights of attention is proved to
-/// be zero (or to lie in a row of NaN) for all k > m + offset; nullopt without
-/// a proof. `index` is that of the weights, made of the two variables and
-/// others.
-std::optional<int64_t> causalOffset(const Program &program, mlir::Value weights,
-                                    llvm::ArrayRef<Lin> index, unsigned mVar,
-                                    unsigned kVar);
 
 /// More scratch than this is refused: a kernel that needs it was split badly.
 inline constexpr int64_t kMaxWorkspace = int64_t(1) << 30;
@@ -62,27 +50,6 @@ struct Discovery {
   std::string failure;
 };
 
-/// Writes lines of C, indented by blocks.
-class Writer {
-public:
-  explicit Writer(std::string &out, unsigned indent = 1)
-      : out(out), indent(indent) {}
-  void line(const llvm::Twine &text) {
-    out.append(indent * 2, ' ');
-    out += text.str() + "\n";
-  }
-  void open(const llvm::Twine &text) {
-    line(text + " {");
-    ++indent;
-  }
-  void close() {
-    --indent;
-    line("}");
-  }
-  std::string &out;
-  unsigned indent;
-};
-
 class KernelEmitter {
 public:
   KernelEmitter(const Machine &machine, const Parameters &parameters,
@@ -94,8 +61,6 @@ public:
   const std::string &failure() const { return program.failure; }
 
 private:
-  friend class NestEmitter;
-
   /// The value of a parameter, clamped to [lo, hi]; notes it as used.
   int64_t parameter(const std::string &name, int64_t fallback, int64_t lo,
                     int64_t hi);
@@ -106,8 +71,7 @@ private:
   /// Where the chain of elementwise consumers of a value ends.
   mlir::Value advance(mlir::Value value);
   Discovery discover(mlir::Value value, llvm::ArrayRef<Lin> index);
-  Discovery discoverWith(llvm::function_ref<void(Scope &)> body,
-                         const std::vector<MergedVars> &merged = {});
+  Discovery discoverWith(llvm::function_ref<void(Scope &)> body);
   bool materializeUses(const Discovery &discovery,
                        llvm::function_ref<bool(const Use &)> keep,
                        bool &changed);
@@ -136,33 +100,24 @@ private:
   families::WantedNumbers wantedNumbers(llvm::StringRef suffix) const;
   /// The whole program.
   bool join(llvm::StringRef signature, CKernel &kernel);
-  bool emitRow(Writer &w, mlir::Value root, const Buffer &destination,
-               llvm::ArrayRef<Lin> rootIndex, unsigned along);
+  /// The loops of a reduction at an index of its result, those that are reduced
+  /// as variables of their own; with `anywhere` all of them.
+  llvm::SmallVector<Lin> placeLoops(const Reduction &reduction,
+                                    llvm::ArrayRef<Lin> index, bool anywhere);
+  /// What a value of a reduction's body reads there.
+  Discovery discoverElement(const Reduction &reduction, mlir::Value element,
+                            llvm::ArrayRef<Lin> index);
+  /// The one sum of products that rows of reductions are made of, which are
+  /// among `uses` or below them; nothing: it is not one. What else they read is
+  /// appended to `others`.
+  std::optional<Use> findScores(std::vector<Use> uses,
+                                std::vector<Use> &others);
+  /// What a factor reads that no expression computes, or only at a cost.
+  static void appendUses(Discovery factor, std::vector<Use> &uses);
+  /// Emits two products with a softmax between.
   bool emitAttention(mlir::Value root, const Buffer &destination,
-                     llvm::ArrayRef<Lin> rootIndex, const Use &use,
-                     const Contraction &contraction);
+                     const Use &use, const Contraction &values);
 
-  /// A loop over `count` values from 0 in steps of a vector, with a partial
-  /// step at the end. `var` is the C name of the first value, which starts at
-  /// `base`.
-  void vectorLoop(Writer &w, const std::string &counter,
-                  const std::string &count, unsigned var,
-                  const std::string &base,
-                  llvm::function_ref<void(Scope &)> body,
-                  const std::vector<MergedVars> &merged = {});
-
-  /// Emits the register kernel for `rows` rows; its name.
-  std::string microKernel(unsigned rows, unsigned vectors, int64_t rowStride);
-  /// Copies dst[y * ldy + x] = element(x, y), f32, x < xCount, y < yCount. With
-  /// `transpose` the source is read along y. Stores whole vectors along x.
-  void packBlock(Writer &w, const std::string &dst, int64_t ldy, unsigned xVar,
-                 const std::string &xBase, const std::string &xCount,
-                 const std::string &xLimit, unsigned yVar,
-                 const std::string &yBase, const std::string &yCount,
-                 bool transpose, llvm::function_ref<CValue(Scope &)> element);
-
-  /// Products that are computed more than once are rounded each time.
-  bool roundsProducts = false;
   Program program;
   Machine machine;
   Parameters parameters;

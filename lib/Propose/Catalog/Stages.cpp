@@ -31,13 +31,11 @@ int64_t KernelEmitter::parameter(const std::string &name, int64_t fallback,
   return value;
 }
 
-Discovery KernelEmitter::discoverWith(llvm::function_ref<void(Scope &)> body,
-                                      const std::vector<MergedVars> &merged) {
+Discovery KernelEmitter::discoverWith(llvm::function_ref<void(Scope &)> body) {
   Discovery found;
   Program scratch = program;
   std::string text;
   Scope scope(scratch, text, 0);
-  scope.merged = merged;
   scope.choosesPieces = seesPieces;
   // What an index is computed of is read, too.
   scope.onComputedIndex =
@@ -230,12 +228,12 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         familyStages = savedFamilyStages;
         return false;
       };
-      if (!contraction->windowed && contraction->isMatrix() && attemptOne([&] {
-            return emitAttention(root, destination, index, use, *contraction);
-          }))
-        return true;
       if (families.empty())
         return program.fail(kNoFamilies);
+      if (!contraction->windowed && attemptOne([&] {
+            return emitAttention(root, destination, use, *contraction);
+          }))
+        return true;
       // Families know of zeros around what windows move over, not around what
       // they are multiplied with.
       for (bool keepsPads : {true, false})

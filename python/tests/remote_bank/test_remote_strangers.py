@@ -17,7 +17,7 @@ import shutil
 import sys
 
 import pytest
-from banks import BIN, User, hits, many
+from banks import BIN, ROOT, User, hits, many
 from servers import Liar, Nginx, repacked
 
 #: What the server says, and what is measured.
@@ -32,6 +32,9 @@ class Judge(User):
         for tool in ("fastk-opt", "fastk-bank"):
             if not (self.bin / tool).exists():
                 shutil.copy(BIN / tool, self.bin / tool)
+        families = self.bin.parent / "families"
+        if not families.exists():
+            families.symlink_to(ROOT / "families")
         worker = self.bin / "fastk-worker"
         script = pathlib.Path(__file__).with_name("told_worker.py").read_text()
         worker.write_text(f"#!{sys.executable}\n{script}")

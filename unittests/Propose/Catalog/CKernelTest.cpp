@@ -380,7 +380,7 @@ TEST(CatalogAttention, CausalBlocks) {
         for (const char *condition :
              {"sle, %j, %i", "slt, %j, %i", "sge, %i, %j"})
           cases.push_back({replaceAll(causal, "sle, %j, %i", condition),
-                           {{"qb", 14}, {"skip", skip}},
+                           {{"MR", 7}, {"TILES", 2}, {"SKIP", skip}},
                            64,
                            2,
                            "attention",
@@ -401,7 +401,14 @@ TEST(CatalogAttention, CausalWithInfiniteValues) {
     %inf = arith.constant 0x7F800000 : f32
     %past = arith.cmpi sge, %key, %far : index
     %y = arith.select %past, %inf, %y0 : f32)");
-  checkKernels({{text, {{"qb", 14}}, 64, 2, "attention", 1, "infinite"}});
+  for (int64_t keys : {128, 65536})
+    checkKernels({{text,
+                   {{"MR", 7}, {"TILES", 2}, {"KEYS", keys}, {"SKIP", 1}},
+                   64,
+                   2,
+                   "attention",
+                   1,
+                   "infinite"}});
 }
 
 // What proves that keys can be left out, and what does not.
@@ -421,7 +428,7 @@ TEST(CatalogAttention, ProofOfTheMask) {
     auto kernel = fastk::catalog::emitCKernel(function.getBody().front(),
                                               machine, {}, shippedFamilies());
     EXPECT_EQ(kernel.failure, "");
-    return kernel.parameters.count("skip") != 0;
+    return llvm::StringRef(kernel.source).contains("#define CAUSAL_1 1");
   };
   EXPECT_TRUE(proved(causal));
   EXPECT_TRUE(proved(replaceAll(causal, "sle, %j, %i", "slt, %j, %i")));
@@ -481,23 +488,25 @@ TEST(CatalogAttention, FullAndCausal) {
                    "attention",
                    1,
                    "cross attention"});
-  // One query and few: products of their own, with rows between.
+  // One query and few, of which none is packed.
   for (int64_t rows : {1, 3})
-    cases.push_back({attention(3, rows, 70, 24, false, false),
-                     {},
-                     32,
-                     2,
-                     "contraction",
-                     1,
-                     "few queries"});
-  // Rows between products have no buffer of their own, whatever is asked for.
-  for (int64_t keep : {0, 1})
-    cases.push_back({attention(2, 40, 40, 16, false, false),
-                     {{"keep", keep}},
-                     64,
-                     2,
-                     "attention",
-                     1,
-                     "what is kept of a row"});
+    for (bool causal : {false, true})
+      cases.push_back({attention(3, rows, 70, 24, causal, causal),
+                       {},
+                       32,
+                       2,
+                       "attention",
+                       1,
+                       "few queries"});
+  // Several blocks of keys: a row's sums are scaled as its maximum grows.
+  for (int64_t keys : {128, 256})
+    for (bool causal : {false, true})
+      cases.push_back({attention(1, 330, 330, 16, false, causal),
+                       {{"KEYS", keys}, {"SKIP", causal}},
+                       64,
+                       2,
+                       "attention",
+                       1,
+                       "blocks of keys"});
   checkKernels(cases);
 }

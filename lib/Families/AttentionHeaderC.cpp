@@ -1,0 +1,294 @@
+//===- AttentionHeaderC.cpp - Attention as macros and vector C ------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LanesText.h"
+#include "fastk/Families/Attention.h"
+#include <set>
+
+using namespace mlir;
+using namespace fastk;
+using namespace fastk::catalog;
+using families::Attention;
+using families::AttentionSide;
+
+/// Parameters of functions at a score, and at an element of the result.
+static constexpr StringLiteral kPlaceScore = "OPERAND_PARAMETERS, long b, long "
+                                             "m, long n",
+                               kPlaceOut = "OPERAND_PARAMETERS, long b, long "
+                                           "m, long e";
+
+namespace {
+/// Q, K or V as a matrix of each batch: columns are what neighbours of a row
+/// are counted by.
+struct Matrix {
+  StringRef name;
+  const AttentionSide &side;
+  linalg::GenericOp op;
+  ArrayRef<Lin> loops;
+  ArrayRef<unsigned> rows, columns;
+  StringRef row, column;
+};
+
+/// Writes one header.
+class HeaderWriter : families::HeaderText {
+public:
+  HeaderWriter(const Attention &attention, const Machine &machine)
+      : HeaderText(attention.program), attention(attention) {
+    families::setUpHost(*this, machine);
+    program.helper("exp_f32");
+    program.helper("iota");
+  }
+
+  std::optional<families::CoreInstance> run(std::string &why) {
+    const Matrix q = {"Q",
+                      attention.q,
+                      attention.keysOp,
+                      attention.keysLoops,
+                      attention.m,
+                      attention.d,
+                      "m",
+                      "d"};
+    const Matrix k = {"K",
+                      attention.k,
+                      attention.keysOp,
+                      attention.keysLoops,
+                      attention.n,
+                      attention.d,
+                      "n",
+                      "d"};
+    const Matrix v = {"V",
+                      attention.v,
+                      attention.valuesOp,
+                      attention.valuesLoops,
+                      attention.n,
+                      attention.e,
+                      "n",
+                      "e"};
+    writeMacros();
+    for (const Matrix &matrix : {q, k, v})
+      writeAccess(matrix);
+    std::vector<unsigned> slice = sliceVars({&k, &v});
+    define("SLICES", sizeOf(slice));
+    writeOperands(*attention.keysOp->getBlock(), attention.resultElem);
+    writeSlice(slice);
+    for (const Matrix &matrix : {q, k, v}) {
+      writeElement(matrix);
+      writeElements(matrix, matrix.rows, matrix.row);
+      writeElements(matrix, matrix.columns, matrix.column);
+    }
+    writeScores();
+    writeFinish();
+    define("SCORE_WORK", scoreWork);
+    define("FINISH_WORK", finishWork);
+    return families::takeHostCore(*this, why);
+  }
+
+private:
+  void writeMacros() {
+    os << "// Attention: weights of keys are a softmax over n of score(sum "
+          "over d of Q[b, m, d] * K[b, n, d]);\n// out[b, m, e] = sum over n "
+          "of weight[b, m, n] * V[b, n, e].\n";
+    define("BATCH", attention.batchSize);
+    define("M", attention.mSize);
+    define("N", attention.nSize);
+    define("D", attention.dSize);
+    define("E", attention.eSize);
+    defineElem("OUT", attention.resultElem);
+    define("HAS_ZERO_ROWS", attention.hasZeroRows);
+    define("CAUSAL", attention.causalOffset.has_value());
+    define("CAUSAL_OFFSET", attention.causalOffset.value_or(0));
+  }
+
+  CValue factorAt(const Matrix &matrix, Scope &scope) const {
+    return scope.bodyAt(matrix.op, matrix.side.factor, matrix.loops);
+  }
+
+  /// Where a plain matrix lies, and along which of its sides neighbours of what
+  /// is loaded for an element lie together.
+  void writeAccess(const Matrix &matrix) {
+    defineElem(matrix.name, matrix.side.elem);
+    auto load = [&](Scope &scope) { factorAt(matrix, scope); };
+    for (auto [group, name] : {std::pair(matrix.rows, matrix.row),
+                               std::pair(matrix.columns, matrix.column)})
+      define(matrix.name + "_ALONG_" + name.upper(),
+             families::isAlong(*this, group, load));
+  }
+
+  /// The variables of batches that an element of some matrix depends on.
+  std::vector<unsigned> sliceVars(ArrayRef<const Matrix *> matrices) const {
+    std::set<unsigned> seen;
+    auto note = [&](const Lin &place) {
+      for (auto [var, coefficient] : place.terms)
+        if (coefficient != 0)
+          seen.insert(var);
+    };
+    for (const Matrix *matrix : matrices) {
+      Program scratch = program;
+      std::string unused;
+      Scope scope(scratch, unused, 0);
+      scope.onLoad = [&](const Buffer &, const Lin &place) { note(place); };
+      scope.onIndex = note;
+      factorAt(*matrix, scope);
+    }
+    std::vector<unsigned> vars;
+    for (unsigned var : attention.batch)
+      if (seen.count(var))
+        vars.push_back(var);
+    return vars;
+  }
+  int64_t sizeOf(ArrayRef<unsigned> vars) const {
+    int64_t size = 1;
+    for (unsigned var : vars)
+      size *= program.vars[var].extent;
+    return size;
+  }
+
+  /// Which of the keys and values a batch has.
+  void writeSlice(ArrayRef<unsigned> vars) {
+    Lin place;
+    for (unsigned var : vars)
+      place = place * program.vars[var].extent + Lin::ofVar(var);
+    os << "FK_INLINE long sliceOf(long b) {\n";
+    writeVars(attention.batch, "b", "long");
+    os << "  return " << program.linText(place) << ";\n}\n";
+  }
+
+  std::string parametersOf(const Matrix &matrix) const {
+    return ("OPERAND_PARAMETERS, long b, long " + matrix.row + ", long " +
+            matrix.column)
+        .str();
+  }
+  void writeMatrixVars(const Matrix &matrix) {
+    writeVars(attention.batch, "b", "long");
+    writeVars(matrix.rows, matrix.row, "long");
+    writeVars(matrix.columns, matrix.column, "long");
+  }
+
+  void writeElement(const Matrix &matrix) {
+    os << "FK_INLINE float element" << matrix.name << "("
+       << parametersOf(matrix) << ") {\n";
+    writeMatrixVars(matrix);
+    std::string body;
+    Scope scope(program, body, 1);
+    CValue value = scope.convert(factorAt(matrix, scope), Elem::F32);
+    os << body << "  return " << value.text << ";\n}\n";
+  }
+
+  void writeElements(const Matrix &matrix, ArrayRef<unsigned> group,
+                     StringRef index) {
+    os << "FK_INLINE vf32 elements" << matrix.name << "_" << index.upper()
+       << "(" << parametersOf(matrix) << ", long count) {\n";
+    writeMatrixVars(matrix);
+    families::writeLanes(*this, group, index, [&](Program &, Scope &scope) {
+      CValue value = factorAt(matrix, scope);
+      value = scope.splat(scope.convert(value, Elem::F32));
+      scope.line("return " + value.text + ";");
+    });
+    std::string next = index.str() + " + i",
+                row = matrix.row == index ? next : matrix.row.str(),
+                column = matrix.column == index ? next : matrix.column.str();
+    families::writeLaneByLane(*this, "element" + matrix.name +
+                                         "(OPERANDS, b, " + row + ", " +
+                                         column + ")");
+  }
+
+  void writeKeyVars() {
+    writeVars(attention.batch, "b", "long");
+    writeVars(attention.m, "m", "long");
+    writeVars(attention.n, "n", "long");
+  }
+  CValue scoreOf(Program &of, Scope &scope, bool isVector) {
+    scope.onOpaque = [&](Scope &inner, Value value, ArrayRef<Lin>) -> CValue {
+      if (value.getDefiningOp() != attention.keysOp) {
+        of.fail("a score is no function of its sum");
+        return {};
+      }
+      return {"acc", Elem::F32, isVector};
+    };
+    return scope.convert(
+        scope.reductionElement(attention.most, attention.mostLoops), Elem::F32);
+  }
+
+  /// What scores are of sums: of a sum, and of those of neighbouring keys.
+  void writeScores() {
+    os << "FK_INLINE float score(" << kPlaceScore << ", float acc) {\n";
+    writeKeyVars();
+    std::string body;
+    Scope scope(program, body, 1);
+    CValue value = scoreOf(program, scope, false);
+    os << body << "  return " << value.text << ";\n}\n"
+       << "FK_INLINE vf32 scores(" << kPlaceScore
+       << ", vf32 acc, long count) {\n";
+    writeKeyVars();
+    scoreWork = families::workOfLines(body) + 1;
+    families::writeLanes(*this, attention.n, "n",
+                         [&](Program &of, Scope &scope) {
+                           CValue value = scope.splat(scoreOf(of, scope, true));
+                           scope.line("return " + value.text + ";");
+                         });
+    families::writeLaneByLane(*this, "score(OPERANDS, b, m, n + i, acc[i])");
+  }
+
+  void writeResultVars() {
+    writeVars(attention.batch, "b", "long");
+    writeVars(attention.m, "m", "long");
+    writeVars(attention.e, "e", "long");
+  }
+  CValue resultOf(Program &of, Scope &scope, bool isVector) {
+    scope.onOpaque = [&](Scope &, Value value, ArrayRef<Lin>) -> CValue {
+      if (value.getDefiningOp() == attention.valuesOp)
+        return {"acc", Elem::F32, isVector};
+      // What comes is divided already.
+      if (value == attention.divisor)
+        return {"1.0f", Elem::F32, false};
+      of.fail("what surrounds the sums is not elementwise");
+      return {};
+    };
+    return scope.at(attention.result, attention.index);
+  }
+
+  void writeFinish() {
+    Lin linear = Scope::linear(attention.result, attention.index);
+    os << "FK_INLINE long outOffset(long b, long m, long e) {\n";
+    writeResultVars();
+    os << "  return " << program.linText(linear) << ";\n}\n";
+    os << "FK_INLINE OUT_TYPE finish(" << kPlaceOut << ", float acc) {\n";
+    writeResultVars();
+    std::string body;
+    Scope scope(program, body, 1);
+    CValue value = resultOf(program, scope, false);
+    os << body << "  return "
+       << (attention.resultElem == Elem::BF16 ? program.helper("narrows_bf16")
+                                              : "(OUT_TYPE)")
+       << "(" << value.text << ");\n}\n";
+    finishWork = families::workOfLines(body) + 1;
+    os << "FK_INLINE void finishColumns(OUT_TYPE *restrict out, " << kPlaceOut
+       << ", vf32 acc, long count) {\n";
+    writeResultVars();
+    Buffer out;
+    out.pointer = "out";
+    out.elem = attention.resultElem;
+    families::writeLanes(*this, attention.e, "e",
+                         [&](Program &of, Scope &scope) {
+                           scope.store(out, linear, resultOf(of, scope, true));
+                           scope.line("return;");
+                         });
+    os << "  for (long i = 0; i < LANES; ++i)\n    if (i < count)\n"
+       << "      out[outOffset(b, m, e + i)] = finish(OPERANDS, b, m, e + i, "
+          "acc[i]);\n}\n";
+  }
+
+  const Attention &attention;
+  int64_t scoreWork = 1, finishWork = 1;
+};
+} // namespace
+
+std::optional<families::CoreInstance>
+families::describeForHost(const Attention &attention, const Machine &machine,
+                          std::string &why) {
+  return HeaderWriter(attention, machine).run(why);
+}

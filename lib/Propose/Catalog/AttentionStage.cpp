@@ -1,0 +1,125 @@
+//===- AttentionStage.cpp - Two products with a softmax between -----------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product of values with weights that are made of rows of another product may
+// be attention, which a family writes as one stage. What queries, keys, values
+// and scores read, and no expression computes, is put into buffers before; the
+// rows between the products are not. Whether it is attention says the core.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+
+using namespace mlir;
+using namespace fastk;
+using namespace fastk::catalog;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+SmallVector<Lin> KernelEmitter::placeLoops(const Reduction &reduction,
+                                           ArrayRef<Lin> index, bool anywhere) {
+  linalg::GenericOp op = reduction.op;
+  std::optional<SmallVector<Lin>> loops;
+  if (!anywhere)
+    loops = loopsAt(op, reduction.result, index);
+  SmallVector<Lin> placed;
+  for (auto [d, extent] : llvm::enumerate(op.getStaticLoopRanges()))
+    if (loops && !llvm::is_contained(reduction.reductionDims, d))
+      placed.push_back((*loops)[d]);
+    else
+      placed.push_back(
+          extent == 1 ? Lin(0)
+                      : Lin::ofVar(program.newVar(program.fresh("k"), extent)));
+  return placed;
+}
+
+Discovery KernelEmitter::discoverElement(const Reduction &reduction,
+                                         Value element, ArrayRef<Lin> index) {
+  Discovery found;
+  // An index into dimensions that reshapes merge is not linear in their parts;
+  // what an element is made of is the same everywhere.
+  for (bool anywhere : {false, true}) {
+    SmallVector<Lin> loops = placeLoops(reduction, index, anywhere);
+    found = discoverWith(
+        [&](Scope &scope) { scope.bodyAt(reduction.op, element, loops); });
+    if (found.failure.empty())
+      break;
+  }
+  return found;
+}
+
+void KernelEmitter::appendUses(Discovery factor, std::vector<Use> &uses) {
+  for (std::vector<Use> *each : {&factor.uses, &factor.expensive})
+    uses.insert(uses.end(), each->begin(), each->end());
+}
+
+std::optional<Use> KernelEmitter::findScores(std::vector<Use> uses,
+                                             std::vector<Use> &others) {
+  std::optional<Use> scores;
+  bool hasRows = false;
+  std::set<void *> seen;
+  while (!uses.empty()) {
+    Use use = uses.back();
+    uses.pop_back();
+    if (!seen.insert(use.value.getAsOpaquePointer()).second)
+      continue;
+    if (matchContraction(use.value)) {
+      if (scores)
+        return std::nullopt;
+      scores = use;
+      continue;
+    }
+    std::optional<Reduction> rows = matchReduction(use.value);
+    if (!rows) {
+      others.push_back(use);
+      continue;
+    }
+    hasRows = true;
+    Discovery below = discoverElement(*rows, rows->element, use.index);
+    if (!below.failure.empty())
+      return std::nullopt;
+    uses.insert(uses.end(), below.uses.begin(), below.uses.end());
+  }
+  return hasRows ? scores : std::nullopt;
+}
+
+bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
+                                  const Use &use, const Contraction &values) {
+  if (parameters.count("fuse") && parameters["fuse"] == 0) {
+    used["fuse"] = 0;
+    return program.fail("the products are not to be fused");
+  }
+  for (bool changed = true; changed;) {
+    Discovery before;
+    std::optional<Use> scores;
+    for (bool isLeft : {true, false}) {
+      Discovery weights = discoverElement(
+          values.reduction, isLeft ? values.lhs : values.rhs, use.index);
+      before.uses.clear();
+      if (weights.failure.empty())
+        scores = findScores(weights.uses, before.uses);
+      if (!scores)
+        continue;
+      appendUses(discoverElement(values.reduction,
+                                 isLeft ? values.rhs : values.lhs, use.index),
+                 before.uses);
+      break;
+    }
+    if (!scores)
+      return program.fail("its weights are not made of one product");
+    Contraction keys = *matchContraction(scores->value);
+    for (Value factor : {keys.lhs, keys.rhs})
+      appendUses(discoverElement(keys.reduction, factor, scores->index),
+                 before.uses);
+    if (!materializeUses(before, [](const Use &) { return false; }, changed))
+      return false;
+  }
+  if (!emitByFamily({"attention"}, root, destination))
+    return false;
+  used["fuse"] = 1;
+  return true;
+}
