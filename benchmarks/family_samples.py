@@ -62,14 +62,15 @@ class Unusable(Exception):
 class Evidence:
     """What a page says of the evidence of one family."""
 
-    def __init__(self, folder):
-        self.folder = folder
-        path = folder / "evidence.json"
+    def __init__(self, path):
+        self.folder = folder = path.parent
         try:
             read = json.loads(path.read_text(encoding="utf-8"))
             self.target, self.device = read["target"], read["device"]
             is_host = self.target == "host"
             self.compiler = f"clang {read['clang']}" if is_host else f"NVRTC {read['nvrtc']}"
+            self.vectors = f"vectors of {read['vector_bytes']} bytes" if is_host else ""
+            self.name = f"{folder.name} (host, {self.vectors})" if is_host else folder.name
             self.driver = read.get("driver", "")
             self.seed = read["seed"]
             instances = read["instances"]
@@ -87,7 +88,8 @@ class Evidence:
 
     def machine(self):
         driver = f", its driver's CUDA {self.driver}" if self.driver else ""
-        return f"{self.device}{driver}, {self.compiler}"
+        vectors = f" with {self.vectors}" if self.vectors else ""
+        return f"{self.device}{vectors}{driver}, {self.compiler}"
 
 
 class Row:
@@ -132,7 +134,7 @@ def means_of(families):
         ratios = [row.ratio for row in family.rows]
         rows.append(
             [
-                f"`{family.folder.name}`",
+                f"`{family.folder.name}`" + family.name.removeprefix(family.folder.name),
                 f"{len(ratios)} of {family.samples}",
                 f"{geometric_mean(ratios):.2f}" if ratios else "not timed",
                 f"{min(ratios):.2f}" if ratios else "",
@@ -150,7 +152,7 @@ def section_of(family):
     ratios = [row.ratio for row in family.rows]
     least = min(family.rows, key=lambda row: row.ratio)
     text = [
-        f"## {family.folder.name}",
+        f"## {family.name}",
         f"{family.machine()}; seed {family.seed}. Geometric mean {geometric_mean(ratios):.2f}, least "
         f"{least.ratio:.2f} (sample {least.sample}).",
         table(
@@ -176,7 +178,7 @@ def section_of(family):
 
 def page_of(families, folders):
     head = HEAD.format(
-        commands="\n".join(f"$ {family.command()}" for family in families),
+        commands="\n".join(dict.fromkeys(f"$ {family.command()}" for family in families)),
         folders="".join(f" {shown(folder)}" for folder in folders),
         means=means_of(families),
     )
@@ -184,8 +186,14 @@ def page_of(families, folders):
     return "\n".join([head, "\n\n".join(timed)]) + "\n"
 
 
-def families_in(folders):
-    """The folders that are families, in order of their names."""
+def evidence_in(folder):
+    """Of a family: on GPUs one file, on the host one for each width of vectors."""
+    files = [folder / f"evidence{of}.json" for of in ("", ".16", ".32", ".64")]
+    return [file for file in files if file.exists()]
+
+
+def evidence_of(folders):
+    """The evidence of the folders that are families, in order of their names."""
     found = []
     for folder in folders or sorted((ROOT / "families").iterdir()):
         is_family = (folder / "family.json").exists()
@@ -193,9 +201,11 @@ def families_in(folders):
         if not inner:
             raise Unusable(f"{folder}: holds no family: a folder with family.json and evidence.json")
         for each in inner:
-            if is_family or (each / "evidence.json").exists():
-                found.append(each)
-            else:
+            files = evidence_in(each)
+            if is_family and not files:
+                files = [each / "evidence.json"]
+            found += files
+            if not files:
                 print(f"{shown(each)} is left out: it has no evidence", file=sys.stderr)
     return found
 
@@ -208,7 +218,7 @@ def main(arguments=None):
     parser.add_argument("-o", dest="page", type=pathlib.Path, metavar="PAGE.md")
     options = parser.parse_args(arguments)
     try:
-        families = [Evidence(folder) for folder in families_in(options.folders)]
+        families = [Evidence(path) for path in evidence_of(options.folders)]
         if not any(family.rows for family in families):
             raise Unusable(
                 "no evidence has times: it is of an earlier fastk, or all calls were disturbed; "

@@ -269,8 +269,7 @@ llvm::Expected<bool> Admission::judge(SampledWorkload &sample, bool hasSecond) {
 }
 
 AdmitResult Admission::refuse() {
-  std::string path = families::evidencePath(
-      family.folder, stringifyPrecision(options.precision));
+  std::string path = evidencePathHere(family, options.precision);
   std::string text = family.folder + " is not admitted" + inClass() + ": " +
                      std::to_string(failures.size()) + " of " +
                      std::to_string(answered) + " instances are not right\n";
@@ -316,8 +315,7 @@ llvm::Expected<AdmitResult> Admission::admit() {
 }
 
 llvm::Expected<AdmitResult> Admission::run() {
-  if (llvm::Error error = checkWritable(families::evidencePath(
-          family.folder, stringifyPrecision(options.precision))))
+  if (llvm::Error error = checkWritable(evidencePathHere(family, options.precision)))
     return std::move(error);
   if (llvm::Error error = evaluator.check({family.language()}, waiting))
     return std::move(error);

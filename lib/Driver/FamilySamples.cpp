@@ -111,6 +111,17 @@ llvm::Expected<SampledWorkload> FamilySamples::next() {
       "requirements or its legal choices in family.json");
 }
 
+/// Of the vectors of this machine, for families of the host; 0 for others.
+static unsigned vectorBytesHere(const Family &family) {
+  return family.isForHost() ? catalog::machineOf(hostDescription()).vectorBytes
+                            : 0;
+}
+
+std::string fastk::evidencePathHere(const Family &family, Precision accepts) {
+  return families::evidencePath(family.folder, stringifyPrecision(accepts),
+                                vectorBytesHere(family));
+}
+
 std::string fastk::digestOfHeaders(ArrayRef<std::string> headers) {
   std::string all;
   for (const std::string &header : headers)
@@ -151,14 +162,8 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
   if (evidence.target != family.device())
     return expired("it was admitted for " + evidence.target);
   catalog::Machine machine;
-  if (family.isForHost()) {
-    machine.vectorBytes = catalog::machineOf(hostDescription()).vectorBytes;
-    if (machine.vectorBytes != evidence.vectorBytes)
-      return expired("it was admitted with vectors of " +
-                     llvm::Twine(evidence.vectorBytes) +
-                     " bytes, and this machine has some of " +
-                     llvm::Twine(machine.vectorBytes));
-  }
+  if (family.isForHost())
+    machine.vectorBytes = evidence.vectorBytes;
   if (!family.isForHost() && preludeOf(evidence) != cuda::preludeDigest())
     return expired("the prelude has changed, the device code that its "
                    "instances were compiled with");
@@ -186,11 +191,15 @@ llvm::Expected<Evidence> fastk::standingEvidence(const Family &family,
   auto refuse = [](const llvm::Twine &why) {
     return llvm::createStringError(why);
   };
-  if (!llvm::sys::fs::exists(families::evidencePath(family.folder, name)))
-    return refuse("not admitted: " + admissionCommand(family, name) +
-                  " judges it");
+  const unsigned vectorBytes = vectorBytesHere(family);
+  const std::string onVectors =
+      vectorBytes ? " with vectors of " + std::to_string(vectorBytes) + " bytes"
+                  : "";
+  if (!llvm::sys::fs::exists(evidencePathHere(family, accepts)))
+    return refuse("not admitted" + onVectors + ": " +
+                  admissionCommand(family, name) + " judges it");
   llvm::Expected<Evidence> evidence =
-      families::readEvidence(family.folder, name);
+      families::readEvidence(family.folder, name, vectorBytes);
   if (!evidence)
     return refuse("not admitted: " + llvm::toString(evidence.takeError()));
   llvm::Expected<std::string> why =
@@ -219,8 +228,7 @@ static SmallVector<Precision> classesUpTo(Precision loosest,
                                           const Family &family) {
   SmallVector<Precision> classes;
   for (Precision each : {Precision::half, Precision::tf32})
-    if (each <= loosest && llvm::sys::fs::exists(families::evidencePath(
-                               family.folder, stringifyPrecision(each))))
+    if (each <= loosest && llvm::sys::fs::exists(evidencePathHere(family, each)))
       classes.push_back(each);
   classes.push_back(Precision::ieee);
   return classes;

@@ -57,10 +57,15 @@ std::string Evidence::compilerName() const {
   return (target == "host" ? "clang " : "NVRTC ") + compiler;
 }
 
-std::string families::evidencePath(StringRef folder, StringRef accepts) {
+std::string families::evidencePath(StringRef folder, StringRef accepts,
+                                   unsigned vectorBytes) {
   SmallString<256> path(folder);
-  sys::path::append(path, accepts == "ieee" ? Twine("evidence.json")
-                                            : "evidence." + accepts + ".json");
+  sys::path::append(path, "evidence");
+  if (vectorBytes)
+    path += ("." + Twine(vectorBytes)).str();
+  if (accepts != "ieee")
+    path += ("." + accepts).str();
+  path += ".json";
   return std::string(path);
 }
 
@@ -95,8 +100,9 @@ static Error fail(StringRef file, const Twine &why) {
                            "; fastk-opt --admit-family writes it anew");
 }
 
-Expected<Evidence> families::readEvidence(StringRef folder, StringRef accepts) {
-  std::string file = evidencePath(folder, accepts);
+Expected<Evidence> families::readEvidence(StringRef folder, StringRef accepts,
+                                          unsigned vectorBytes) {
+  std::string file = evidencePath(folder, accepts, vectorBytes);
   Expected<std::string> text =
       readRegularFile(AT_FDCWD, file, file, kFileLimit);
   if (!text)
@@ -126,6 +132,9 @@ Expected<Evidence> families::readEvidence(StringRef folder, StringRef accepts) {
                           ", and this fastk reads format " + Twine(kFormat));
   if (evidence.accepts != accepts)
     return fail(file, "is of class " + evidence.accepts);
+  if (evidence.vectorBytes != vectorBytes)
+    return fail(file, "is of vectors of " + Twine(evidence.vectorBytes) +
+                          " bytes");
   if (size_t count = evidence.samples().size(); count < kMinSamples)
     return fail(file, "is of " + Twine(count) + " workloads, and " +
                           Twine(kMinSamples) + " are the least");
@@ -183,5 +192,6 @@ Error families::writeEvidence(StringRef folder, const Evidence &evidence) {
     });
   });
   os << "\n";
-  return writeOutput(evidencePath(folder, evidence.accepts), text);
+  return writeOutput(
+      evidencePath(folder, evidence.accepts, evidence.vectorBytes), text);
 }

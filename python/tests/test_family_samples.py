@@ -133,10 +133,26 @@ def test_hidden_folders_are_no_families(family):
 
 
 def test_evidence_of_the_host_is_of_clang(family):
-    folder = family("a", [instance(0, 2000, 1000, 2)], target="host", clang="22.1.8")
+    folder = family("a", [instance(0, 2000, 1000, 2)], target="host", clang="22.1.8", vector_bytes=64)
+    (folder / "evidence.json").rename(folder / "evidence.64.json")
     result = run(folder)
     assert result.returncode == 0, result.stderr
-    assert "NVIDIA H200, clang 22.1.8" in result.stdout
+    assert "NVIDIA H200 with vectors of 64 bytes, clang 22.1.8" in result.stdout
+    assert "## a (host, vectors of 64 bytes)" in result.stdout
+
+
+def test_each_width_of_vectors_has_evidence_of_its_own(family):
+    host = {"target": "host", "clang": "22.1.8"}
+    folder = family("a", [instance(0, 2000, 1000, 2)], **host, vector_bytes=32)
+    narrow = folder / "evidence.32.json"
+    (folder / "evidence.json").rename(narrow)
+    wide = json.loads(narrow.read_text()) | {"vector_bytes": 64, "device": "another"}
+    (folder / "evidence.64.json").write_text(json.dumps(wide))
+    result = run(folder.parent)
+    assert result.returncode == 0, result.stderr
+    for bytes in (32, 64):
+        assert f"## a (host, vectors of {bytes} bytes)" in result.stdout
+    assert result.stdout.count("$ fastk-opt --admit-family") == 1
 
 
 def test_a_folder_without_families_is_named(tmp_path):

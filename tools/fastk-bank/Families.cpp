@@ -40,7 +40,7 @@ static void addRows(const Family &family, StringRef compiler,
     StringRef name = stringifyPrecision(accepts);
     std::string of;
     if (accepts != Precision::ieee) {
-      if (!llvm::sys::fs::exists(families::evidencePath(family.folder, name)))
+      if (!llvm::sys::fs::exists(evidencePathHere(family, accepts)))
         continue;
       of = "in class " + name.str() + " ";
     }

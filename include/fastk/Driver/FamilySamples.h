@@ -62,6 +62,9 @@ private:
   std::set<std::string> keys;
 };
 
+/// The file of a family's evidence in a class, on this machine.
+std::string evidencePathHere(const families::Family &family, Precision accepts);
+
 /// Of all headers that the compiler wrote for the samples of evidence.
 std::string digestOfHeaders(llvm::ArrayRef<std::string> headers);
 

@@ -76,14 +76,18 @@ struct Evidence {
   double meanRatio() const;
 };
 
-/// evidence.json, and for a looser class evidence.tf32.json.
+/// evidence.json, and for a looser class evidence.tf32.json. For the host, by
+/// the bytes of its vectors, evidence.32.json: headers of each width are others.
 std::string evidencePath(llvm::StringRef folder,
-                         llvm::StringRef accepts = "ieee");
+                         llvm::StringRef accepts = "ieee",
+                         unsigned vectorBytes = 0);
 
-/// That of the family in `folder` for a class. An error names the file and what
-/// is wrong with it, also where it is of too few workloads.
+/// That of the family in `folder` for a class and, for the host, for vectors of
+/// so many bytes. An error names the file and what is wrong with it, also where
+/// it is of too few workloads.
 llvm::Expected<Evidence> readEvidence(llvm::StringRef folder,
-                                      llvm::StringRef accepts = "ieee");
+                                      llvm::StringRef accepts = "ieee",
+                                      unsigned vectorBytes = 0);
 
 /// Writes it all, or nothing.
 llvm::Error writeEvidence(llvm::StringRef folder, const Evidence &evidence);

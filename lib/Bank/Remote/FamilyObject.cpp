@@ -34,9 +34,10 @@ static constexpr ObjectFile kDeviceFiles[] = {
 static constexpr ObjectFile kHostFiles[] = {
     {"family.json", ObjectFile::Needed},
     {"kernel.c", ObjectFile::Needed},
-    {"evidence.json", ObjectFile::IfThere},
-    {"evidence.tf32.json", ObjectFile::IfThere},
-    {"evidence.half.json", ObjectFile::IfThere}};
+    // By the bytes of vectors.
+    {"evidence.16.json", ObjectFile::IfThere},
+    {"evidence.32.json", ObjectFile::IfThere},
+    {"evidence.64.json", ObjectFile::IfThere}};
 
 static ArrayRef<ObjectFile> filesOf(const FamilyFolder &family) {
   if (family.target == "host")
