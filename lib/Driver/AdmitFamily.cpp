@@ -315,7 +315,8 @@ llvm::Expected<AdmitResult> Admission::admit() {
 }
 
 llvm::Expected<AdmitResult> Admission::run() {
-  if (llvm::Error error = checkWritable(evidencePathHere(family, options.precision)))
+  if (llvm::Error error =
+          checkWritable(evidencePathHere(family, options.precision)))
     return std::move(error);
   if (llvm::Error error = evaluator.check({family.language()}, waiting))
     return std::move(error);

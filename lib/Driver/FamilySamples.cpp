@@ -228,7 +228,8 @@ static SmallVector<Precision> classesUpTo(Precision loosest,
                                           const Family &family) {
   SmallVector<Precision> classes;
   for (Precision each : {Precision::half, Precision::tf32})
-    if (each <= loosest && llvm::sys::fs::exists(evidencePathHere(family, each)))
+    if (each <= loosest &&
+        llvm::sys::fs::exists(evidencePathHere(family, each)))
       classes.push_back(each);
   classes.push_back(Precision::ieee);
   return classes;

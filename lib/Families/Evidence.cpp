@@ -133,8 +133,8 @@ Expected<Evidence> families::readEvidence(StringRef folder, StringRef accepts,
   if (evidence.accepts != accepts)
     return fail(file, "is of class " + evidence.accepts);
   if (evidence.vectorBytes != vectorBytes)
-    return fail(file, "is of vectors of " + Twine(evidence.vectorBytes) +
-                          " bytes");
+    return fail(file,
+                "is of vectors of " + Twine(evidence.vectorBytes) + " bytes");
   if (size_t count = evidence.samples().size(); count < kMinSamples)
     return fail(file, "is of " + Twine(count) + " workloads, and " +
                           Twine(kMinSamples) + " are the least");

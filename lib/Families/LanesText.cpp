@@ -19,6 +19,7 @@ void families::setUpHost(HeaderText &header, const Machine &machine) {
   header.program.dialect = Program::Dialect::C;
   header.program.knowsBF16 = true;
   header.program.lanes = machine.lanes();
+  header.program.masksByRegisters = machine.masksByRegisters();
   header.program.threads = machine.threads;
 }
 

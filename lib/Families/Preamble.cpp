@@ -194,10 +194,19 @@ static std::string iotaText(unsigned w, const char *type) {
   return std::string("((") + type + "){" + list + "})";
 }
 
+/// In front of a masked store of integers: where the mask is one lane and
+/// known, clang before 23 stores that lane as wide as it was before it was
+/// narrowed, if masks are registers
+/// (https://github.com/llvm/llvm-project/issues/179489).
+static const char *kOneLane =
+    "  if (__builtin_constant_p(n) && n == 1) {\n    *p = v[0];\n"
+    "    return;\n  }\n";
+
 /// load_, store_, gather_, scatter_, products and extrema of one type.
-static std::string helperText(StringRef name, unsigned w) {
+static std::string helperText(StringRef name, unsigned w,
+                              bool masksByRegisters) {
   auto [stem, suffix] = name.split('_');
-  std::string s = suffix.str();
+  const std::string s = suffix.str();
   std::string scalar = s == "f32"    ? "float"
                        : s == "f64"  ? "double"
                        : s == "f16"  ? "_Float16"
@@ -213,7 +222,9 @@ static std::string helperText(StringRef name, unsigned w) {
            "  return __builtin_masked_load(m, p, (" + v + ")0);\n}\n";
   if (stem == "store")
     return "FK_INLINE void fk_" + name.str() + "(" + scalar + " *p, " + v +
-           " v, long n) {\n" + mask + "  __builtin_masked_store(m, v, p);\n}\n";
+           " v, long n) {\n" +
+           (masksByRegisters && s.front() != 'f' ? kOneLane : "") + mask +
+           "  __builtin_masked_store(m, v, p);\n}\n";
   if (stem == "gather")
     return "FK_INLINE " + v + " fk_" + name.str() + "(const " + scalar +
            " *p, long stride, long n) {\n  " + v + " v = (" + v +
@@ -306,6 +317,6 @@ std::string fastk::catalog::preamble(const Program &program) {
   if (used.erase("transpose_f64"))
     text += transposeText(w, "fk_transpose_f64", "vf64");
   for (const std::string &name : used)
-    text += helperText(name, w);
+    text += helperText(name, w, program.masksByRegisters);
   return text + "\n";
 }

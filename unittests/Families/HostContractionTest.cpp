@@ -136,7 +136,7 @@ TEST(HostContractionTest, ASumAloneIsSaidToBeTheResult) {
 TEST(HostContractionTest, OtherCoresHaveNoHeaderInC) {
   MatchedText matched{ContractionText()};
   std::string why;
-  EXPECT_FALSE(families::findCore(
-      "scan", matched.form->getPattern().front(), "host", why));
+  EXPECT_FALSE(families::findCore("scan", matched.form->getPattern().front(),
+                                  "host", why));
   EXPECT_EQ(why, "there are no scan families for the host");
 }

@@ -176,8 +176,9 @@ public:
     return catalog::elemOf(type);
   }
 
-  /// Lanes of a vector of f32.
+  /// Lanes of a vector of f32; whether they may be masked by registers.
   unsigned lanes;
+  bool masksByRegisters = false;
   unsigned threads;
   std::vector<Var> vars;
   std::map<void *, Buffer> buffers;

@@ -77,7 +77,8 @@ struct Evidence {
 };
 
 /// evidence.json, and for a looser class evidence.tf32.json. For the host, by
-/// the bytes of its vectors, evidence.32.json: headers of each width are others.
+/// the bytes of its vectors, evidence.32.json: headers of each width are
+/// others.
 std::string evidencePath(llvm::StringRef folder,
                          llvm::StringRef accepts = "ieee",
                          unsigned vectorBytes = 0);

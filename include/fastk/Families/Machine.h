@@ -23,8 +23,13 @@ struct Machine {
   unsigned threads = 1;
   int64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10, l3Bytes = 8 << 20;
 
+  /// Vectors are narrower than those that it has.
+  bool isNarrowed = false;
+
   /// Lanes of a vector of f32.
   unsigned lanes() const { return vectorBytes / 4; }
+  /// Whether lanes may be masked by registers, as AVX-512 has them.
+  bool masksByRegisters() const { return vectorBytes == 64 || isNarrowed; }
 };
 
 Machine machineOf(const TargetDescription &host);

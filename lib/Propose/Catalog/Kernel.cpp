@@ -128,8 +128,10 @@ CKernel catalog::emitCKernel(Block &pattern, const Machine &machine,
   auto width = parameters.find("vectorBytes");
   if (width != parameters.end() &&
       (width->second == 16 || width->second == 32 || width->second == 64) &&
-      width->second <= machine.vectorBytes)
+      width->second <= machine.vectorBytes) {
+    used.isNarrowed = width->second < machine.vectorBytes;
     used.vectorBytes = width->second;
+  }
   KernelEmitter emitter(used, parameters, families);
   if (!emitter.emit(*body, kernel)) {
     kernel.failure = emitter.failure();

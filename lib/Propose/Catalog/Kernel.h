@@ -55,7 +55,9 @@ public:
   KernelEmitter(const Machine &machine, const Parameters &parameters,
                 StageFamilies &families)
       : program(machine.vectorBytes / 4, machine.threads), machine(machine),
-        parameters(parameters), families(families) {}
+        parameters(parameters), families(families) {
+    program.masksByRegisters = machine.masksByRegisters();
+  }
 
   bool emit(mlir::Block &pattern, CKernel &kernel);
   const std::string &failure() const { return program.failure; }
