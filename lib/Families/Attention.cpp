@@ -112,6 +112,8 @@ bool Matcher::findResult() {
     return false;
   auto type = cast<RankedTensorType>(found.result.getType());
   found.resultElem = *found.program.elemOf(type.getElementType());
+  if (found.resultElem == Elem::F64)
+    return fail("its result is of f64, which no family computes");
   if (type.getNumElements() == 0)
     return fail("its result has no elements");
   placeResult(type.getShape());
@@ -170,6 +172,8 @@ bool Matcher::placeSum(const Term &reduce, SmallVectorImpl<Lin> &loops,
   if (dims.size() != 1)
     return fail("it sums over several loops");
   linalg::GenericOp op = reduce.reduction.op;
+  if (reduce.type.isF64())
+    return fail("it sums in f64, which no family does");
   size = op.getStaticLoopRanges()[dims[0]];
   if (size == 0)
     return fail("it sums nothing");
@@ -315,6 +319,8 @@ bool Matcher::isMaskedRow(const Term *condition, const Term *scores) {
 bool Matcher::findScores() {
   if (!power->is<math::ExpOp>())
     return fail("its weights are no exponentials");
+  if (power->type.isF64() || divisor->type.isF64())
+    return fail("its weights are computed in f64, which no family does");
   const Term *less = withoutCasts(power->operands[0]);
   if (!less->is<arith::SubFOp>())
     return fail("its scores are not less their maximum");
@@ -392,6 +398,8 @@ bool Matcher::describe(AttentionSide &side, linalg::GenericOp op, Value factor,
   std::optional<Elem> elem = found.program.elemOf(term->type);
   if (!elem || !isFloat(*elem))
     return fail("a factor is of a type that has no C");
+  if (*elem == Elem::F64)
+    return fail("a factor is of f64, which no family multiplies");
   side.elem = *elem;
   if (term->kind != Term::Load)
     return true;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexSpace.h"
 #include "LanesText.h"
 #include "fastk/Families/Attention.h"
 #include <set>
@@ -88,6 +89,28 @@ public:
   }
 
 private:
+  /// About how many instructions a vector along a group takes.
+  int64_t workOf(ArrayRef<unsigned> group,
+                 llvm::function_ref<void(Program &, Scope &)> compute) const {
+    std::optional<unsigned> inner = families::innermost(program, group);
+    int64_t work = 0;
+    for (bool isVector : {true, false}) {
+      if (isVector && !inner)
+        continue;
+      Program scratch = program;
+      std::string lines;
+      Scope scope(scratch, lines, 0);
+      if (isVector)
+        scope.vectorVar = inner;
+      compute(scratch, scope);
+      work = families::workOfLines(lines) + 1;
+      if (isVector && scratch.failure.empty())
+        return work;
+    }
+    // Lane by lane.
+    return (work + 4) * int64_t(program.lanes);
+  }
+
   void writeMacros() {
     os << "// Attention: weights of keys are a softmax over n of score(sum "
           "over d of Q[b, m, d] * K[b, n, d]);\n// out[b, m, e] = sum over n "
@@ -224,7 +247,9 @@ private:
        << "FK_INLINE vf32 scores(" << kPlaceScore
        << ", vf32 acc, long count) {\n";
     writeKeyVars();
-    scoreWork = families::workOfLines(body) + 1;
+    scoreWork = workOf(attention.n, [&](Program &of, Scope &inner) {
+      scoreOf(of, inner, inner.vectorVar.has_value());
+    });
     families::writeLanes(*this, attention.n, "n",
                          [&](Program &of, Scope &scope) {
                            CValue value = scope.splat(scoreOf(of, scope, true));
@@ -265,7 +290,9 @@ private:
        << (attention.resultElem == Elem::BF16 ? program.helper("narrows_bf16")
                                               : "(OUT_TYPE)")
        << "(" << value.text << ");\n}\n";
-    finishWork = families::workOfLines(body) + 1;
+    finishWork = workOf(attention.e, [&](Program &of, Scope &inner) {
+      resultOf(of, inner, inner.vectorVar.has_value());
+    });
     os << "FK_INLINE void finishColumns(OUT_TYPE *restrict out, " << kPlaceOut
        << ", vf32 acc, long count) {\n";
     writeResultVars();

@@ -48,6 +48,18 @@ TEST(AttentionErrorsTest, WeightsAreExponentialsOfWhatIsLessItsMaximum) {
              "its scores are not less their maximum");
 }
 
+/// Families add in f32.
+TEST(AttentionErrorsTest, NothingIsOfF64) {
+  AttentionText text;
+  text.type = text.result = "f32";
+  std::string wide = text.str();
+  for (size_t at = 0; (at = wide.find("f32", at)) != std::string::npos;)
+    wide.replace(at, 3, "f64");
+  for (size_t at = 0; (at = wide.find("0xFF800000", at)) != std::string::npos;)
+    wide.replace(at, 10, "0xFFF0000000000000");
+  expectNone(wide, "its result is of f64, which no family computes");
+}
+
 TEST(AttentionErrorsTest, WeightsAreDividedByTheirSum) {
   std::string text = AttentionText().str();
   expectNone(replaced(text, "%sum_start = arith.constant 0.0",

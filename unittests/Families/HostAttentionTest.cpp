@@ -113,6 +113,29 @@ TEST(HostAttentionTest, InstancesOfRandomAttentionAreRight) {
   }
 }
 
+/// Weights are divided before values are summed: all values are as large as
+/// they may be.
+static const char *kLarge = R"(
+  for (long i = 0; i < BATCH * M * D; ++i) a0[i] = 0;
+  for (long i = 0; i < SLICES * N * E; ++i) a2[i] = 1e38f;
+  char *workspace = malloc(WORKSPACE + 64);
+  fastk_kernel(OPERANDS, out, workspace);
+  for (long i = 0; i < elements; ++i)
+    if (!(fabs(out[i] / 1e38 - 1) < 1e-5)) return bad("sum of large values", i, 0, 0, 0, out[i], 1e38);
+)";
+
+TEST(HostAttentionTest, SumsOfLargeValuesAreFinite) {
+  AttentionText text;
+  text.type = text.result = "f32";
+  text.extents['n'] = 300;
+  for (const char *family : {"attention-rows", "attention-queries"})
+    for (uint64_t number : {0, 1, 2, 3, 4, 5}) {
+      MatchedAttention matched(text);
+      EXPECT_TRUE(
+          checkOnHost(family, "attention", *matched.form, kLarge, "", number));
+    }
+}
+
 /// A mask that hides all keys of rows before a number.
 static AttentionText hidingRows(int64_t count, bool hasZeroRows) {
   AttentionText text;
@@ -152,15 +175,30 @@ TEST(HostAttentionTest, TheHeaderSaysHowOperandsLieAndWhatTheyShare) {
     EXPECT_THAT(families::headerOf(core), HasSubstr(line));
 }
 
-TEST(HostAttentionTest, AMaskOfIndicesIsCausal) {
+/// Keys up to the row and an offset.
+static AttentionText causalBy(int64_t offset) {
   AttentionText text;
   text.scoreLines = "    %s0 = arith.mulf %x, %scale : f32\n"
-                    "    %isSeen = arith.cmpi sle, %key, %row : index\n"
+                    "    %offset = arith.constant " +
+                    std::to_string(offset) +
+                    " : index\n"
+                    "    %last = arith.addi %row, %offset : index\n"
+                    "    %isSeen = arith.cmpi sle, %key, %last : index\n"
                     "    %s = arith.select %isSeen, %s0, %hidden : f32\n";
+  return text;
+}
+
+TEST(HostAttentionTest, AMaskOfIndicesIsCausal) {
+  AttentionText text = causalBy(0);
   MatchedAttention matched(text);
   EXPECT_THAT(describeInC("attention", *matched.form, 32, 1).header,
               HasSubstr("#define CAUSAL 1\n#define CAUSAL_OFFSET 0\n"));
   for (const char *family : {"attention-rows", "attention-queries"})
     for (uint64_t number : {0, 1, 2, 3})
       EXPECT_TRUE(check(family, text, "causal", number));
+  // Rows without a key, and those that see nearly all.
+  for (int64_t offset : {-70, -5, 60, 127, 500})
+    for (const char *family : {"attention-rows", "attention-queries"})
+      for (uint64_t number : {0, 1})
+        EXPECT_TRUE(check(family, causalBy(offset), "causal", number));
 }

@@ -74,14 +74,9 @@ FK_INLINE void multiplyKeys(const int rows, OPERAND_PARAMETERS, const float *que
 #endif
 }
 
-// The largest score of a row, and the sum of its exponentials.
-struct Row {
-  float most, sum;
-};
-
 // Scores of keys below `end`.
-FK_INLINE void scoreRows(const int rows, OPERAND_PARAMETERS, const float *queries, float *row, struct Row *known, long b,
-                          long m, long end) {
+FK_INLINE void scoreRows(const int rows, OPERAND_PARAMETERS, const float *queries, float *row, float *highest,
+                          long b, long m, long end) {
   const vf32 least = (vf32)-INFINITY;
   vf32 most[ROWS];
   UNROLL for (int i = 0; i < rows; ++i)
@@ -98,15 +93,16 @@ FK_INLINE void scoreRows(const int rows, OPERAND_PARAMETERS, const float *querie
     }
   }
   UNROLL for (int i = 0; i < rows; ++i) {
-    known[i].most = -INFINITY;
+    highest[i] = -INFINITY;
     for (long l = 0; l < LANES; ++l)
-      known[i].most = most[i][l] > known[i].most ? most[i][l] : known[i].most;
+      highest[i] = most[i][l] > highest[i] ? most[i][l] : highest[i];
   }
 }
 
-// Exponentials of a row's scores. Of a row without a key all of them are 0.
-FK_INLINE void weigh(float *row, struct Row *known, long end) {
-  const vf32 base = (vf32)(known->most == -INFINITY ? 0.0f : known->most);
+// Weights of a row's scores: exponentials, divided by their sum.
+FK_INLINE void weigh(float *row, float highest, long end) {
+  // Of a row without a key all exponentials are 0.
+  const vf32 base = (vf32)(highest == -INFINITY ? 0.0f : highest);
   vf32 sum[2] = {(vf32)0.0f, (vf32)0.0f};
   for (long n = 0; n < end; n += 2 * LANES)
     UNROLL for (long i = 0; i < 2; ++i)
@@ -115,15 +111,16 @@ FK_INLINE void weigh(float *row, struct Row *known, long end) {
         VECTOR(row + n + i * LANES) = x;
         sum[i] += x;
       }
-  known->sum = sumOf(sum[0] + sum[1]);
-  // NaN, as 0 divided by 0, or 0.
-  if (HAS_ZERO_ROWS && known->sum == 0.0f)
-    known->sum = 1.0f;
+  const float all = sumOf(sum[0] + sum[1]);
+  // Without a key they stay 0, or are NaN.
+  const vf32 inverse = (vf32)(all == 0.0f ? (HAS_ZERO_ROWS ? 0.0f : NAN) : 1.0f / all);
+  for (long n = 0; n < end; n += LANES)
+    VECTOR(row + n) *= inverse;
 }
 
 // The values that a row's exponentials weigh.
-FK_INLINE void sumValues(const int rows, OPERAND_PARAMETERS, OUT_TYPE *restrict out, const float *row,
-                         const struct Row *known, long b, long m, long end) {
+FK_INLINE void sumValues(const int rows, OPERAND_PARAMETERS, OUT_TYPE *restrict out, const float *row, long b,
+                         long m, long end) {
 #if V_ALONG_E || !V_ALONG_N
   for (long e = 0; e < E; e += COLUMNS) {
     vf32 sum[ROWS][NV];
@@ -140,7 +137,7 @@ FK_INLINE void sumValues(const int rows, OPERAND_PARAMETERS, OUT_TYPE *restrict 
     UNROLL for (int i = 0; i < rows; ++i)
       UNROLL for (int j = 0; j < NV; ++j)
         if (e + j * LANES < E)
-          finishColumns(out, OPERANDS, b, m + i, e + j * LANES, sum[i][j] / (vf32)known[i].sum, E - e - j * LANES);
+          finishColumns(out, OPERANDS, b, m + i, e + j * LANES, sum[i][j], E - e - j * LANES);
   }
 #else
   for (long e = 0; e < E; e += LANES) {
@@ -155,7 +152,7 @@ FK_INLINE void sumValues(const int rows, OPERAND_PARAMETERS, OUT_TYPE *restrict 
       }
     }
     UNROLL for (int i = 0; i < rows; ++i)
-      finishColumns(out, OPERANDS, b, m + i, e, sumsOf(part[i]) / (vf32)known[i].sum, E - e);
+      finishColumns(out, OPERANDS, b, m + i, e, sumsOf(part[i]), E - e);
   }
 #endif
 }
@@ -177,7 +174,7 @@ FK_INLINE int areFinite(OPERAND_PARAMETERS, long b, long first) {
 
 // Rows m to m + rows of a batch.
 FK_INLINE void computeRows(const int rows, OPERAND_PARAMETERS, OUT_TYPE *restrict out, float *space, long b, long m) {
-  struct Row known[ROWS];
+  float highest[ROWS];
   float *const row = space + ROWS * LDQ;
   long end = N;
 #if CAUSAL && SKIP
@@ -188,10 +185,10 @@ FK_INLINE void computeRows(const int rows, OPERAND_PARAMETERS, OUT_TYPE *restric
   for (long i = 0; i < rows; ++i)
     for (long d = 0; d < D; d += LANES)
       VECTOR(space + i * LDQ + d) = lanesBelow(elementsQ_D(OPERANDS, b, m + i, d, D - d), D - d);
-  scoreRows(rows, OPERANDS, space, row, known, b, m, end);
+  scoreRows(rows, OPERANDS, space, row, highest, b, m, end);
   for (long i = 0; i < rows; ++i)
-    weigh(row + i * LDS, &known[i], end);
-  sumValues(rows, OPERANDS, out, row, known, b, m, end);
+    weigh(row + i * LDS, highest[i], end);
+  sumValues(rows, OPERANDS, out, row, b, m, end);
 }
 
 static void work(OPERAND_PARAMETERS, OUT_TYPE *restrict out, float *workspace, long thread, long team) {

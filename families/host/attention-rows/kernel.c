@@ -1,7 +1,8 @@
 // Attention of a block of rows at a time: scores of a block of keys, their
 // exponentials and the products with the values one after the other, in buffers that
 // stay in the second-level cache. Where keys are several blocks, a row's sums are
-// scaled whenever its largest score grows, so no row is longer than a block.
+// scaled as its largest score and the sum of its exponentials grow, so no row is longer
+// than a block.
 //
 // A thread packs the keys and values that several rows meet: keys into panels of NR
 // keys, column by column, values into panels of NR columns, key by key. Both products
@@ -167,8 +168,8 @@ struct Row {
   float most, sum;
 };
 
-// Makes exponentials of the sums of a row with keys n to n + count, and scales what
-// was summed before where the row's largest score has grown.
+// Makes weights of the sums of a row with keys n to n + count: exponentials, divided by
+// the sum of all of them so far. What was summed before is scaled to that.
 FK_INLINE void weigh(OPERAND_PARAMETERS, float *row, float *sums, struct Row *known, long b, long m, long n,
                      long count) {
   const vf32 least = (vf32)-INFINITY;
@@ -197,14 +198,15 @@ FK_INLINE void weigh(OPERAND_PARAMETERS, float *row, float *sums, struct Row *kn
   float total = 0;
   for (long l = 0; l < LANES; ++l)
     total += both[l];
-  if (n > 0 && highest != known->most) {
-    const vf32 factor = fk_exp_f32((vf32)known->most - base);
-    known->sum *= factor[0];
-    for (long e = 0; e < LDE; e += LANES)
-      VECTOR(sums + e) *= factor;
-  }
+  const float before = n > 0 ? known->sum * fk_exp_f32((vf32)known->most - base)[0] : 0.0f;
   known->most = highest;
-  known->sum += total;
+  known->sum = before + total;
+  const float inverse = known->sum == 0.0f ? 0.0f : 1.0f / known->sum;
+  for (long j = 0; j < count; j += LANES)
+    VECTOR(row + j) *= (vf32)inverse;
+  if (n > 0)
+    for (long e = 0; e < LDE; e += LANES)
+      VECTOR(sums + e) *= (vf32)(before * inverse);
 }
 
 // Where a thread's panels and blocks are.
@@ -231,12 +233,14 @@ FK_INLINE void computeBlock(OPERAND_PARAMETERS, OUT_TYPE *restrict out, const st
         multiplyValues(min(rows - i, MR), count, at->scores + i * LDS, at->values + e * N + n * NR,
                        at->sums + i * LDE + e, n == 0);
   }
-  for (long i = 0; i < rows; ++i) {
-    // A row without a key: NaN, as 0 divided by 0, or 0.
-    const vf32 sum = (vf32)(HAS_ZERO_ROWS && known[i].sum == 0.0f ? 1.0f : known[i].sum);
-    for (long e = 0; e < E; e += LANES)
-      finishColumns(out, OPERANDS, b, m + i, e, VECTOR(at->sums + i * LDE + e) / sum, E - e);
-  }
+  for (long i = 0; i < rows; ++i)
+    for (long e = 0; e < E; e += LANES) {
+      vf32 x = VECTOR(at->sums + i * LDE + e);
+      // A row without a key has weights 0 here.
+      if (!HAS_ZERO_ROWS && known[i].sum == 0.0f)
+        x = (vf32)NAN;
+      finishColumns(out, OPERANDS, b, m + i, e, x, E - e);
+    }
 }
 
 // The keys that some row of a block sees, in whole panels.
@@ -249,12 +253,12 @@ FK_INLINE long endOf(long m, long rows, int isFinite) {
   return N;
 }
 
-// The first task of a thread. Where keys are left out the first rows of a batch have
-// few: the work up to a row grows as its square.
-static long beginOf(long thread, long team) {
-  const long whole = BATCH * thread / team, rest = BATCH * thread % team;
-  const float share = (float)rest / team;
-  return whole * BLOCKS + (long)((CAUSAL && SKIP ? sqrtf(share) : share) * BLOCKS);
+// Keys that the blocks of a batch before one meet, if values are finite.
+static long keysBefore(long block) {
+  long keys = 0;
+  for (long i = 0; i < block; ++i)
+    keys += endOf(i * ROWS, min(ROWS, M - i * ROWS), 1);
+  return keys;
 }
 
 static void work(OPERAND_PARAMETERS, OUT_TYPE *restrict out, float *workspace, long thread, long team) {
@@ -266,17 +270,27 @@ static void work(OPERAND_PARAMETERS, OUT_TYPE *restrict out, float *workspace, l
   at.sums = at.scores + SCORES_FLOATS;
   long slice = -1;
   int isFinite = 0;
-  for (long task = beginOf(thread, team); task < beginOf(thread + 1, team); ++task) {
-    const long b = task / BLOCKS, m = task % BLOCKS * ROWS, rows = min(ROWS, M - m);
-    if (sliceOf(b) != slice) {
-      slice = sliceOf(b);
-      for (long n = 0; n < N; n += NR)
-        packKeys(OPERANDS, at.keys + n * D, b, n);
-      for (long e = 0; e < E; e += NR)
-        packValues(OPERANDS, at.values + e * N, b, e);
-      isFinite = CAUSAL && SKIP && areFinite(at.values);
+  // A block is of the thread in whose share of all keys its first one is.
+  const long ofBatch = keysBefore(BLOCKS), all = BATCH * ofBatch;
+  for (long b = all * thread / team / ofBatch; b < BATCH; ++b) {
+    long before = b * ofBatch;
+    for (long m = 0; m < M; m += ROWS) {
+      const long rows = min(ROWS, M - m), owner = before * team / all;
+      before += endOf(m, rows, 1);
+      if (owner > thread)
+        return;
+      if (owner < thread)
+        continue;
+      if (sliceOf(b) != slice) {
+        slice = sliceOf(b);
+        for (long n = 0; n < N; n += NR)
+          packKeys(OPERANDS, at.keys + n * D, b, n);
+        for (long e = 0; e < E; e += NR)
+          packValues(OPERANDS, at.values + e * N, b, e);
+        isFinite = CAUSAL && SKIP && areFinite(at.values);
+      }
+      computeBlock(OPERANDS, out, &at, b, m, rows, endOf(m, rows, isFinite));
     }
-    computeBlock(OPERANDS, out, &at, b, m, rows, endOf(m, rows, isFinite));
   }
 }
 

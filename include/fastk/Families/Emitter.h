@@ -155,11 +155,6 @@ std::optional<Reduction> matchReduction(mlir::Value value);
 bool isElementwise(mlir::linalg::GenericOp op);
 /// Looks through expand_shape, collapse_shape and casts that keep the bytes.
 mlir::Value stripReshapes(mlir::Value value);
-/// What a contraction multiplies.
-struct Product {
-  mlir::Value lhs, rhs;
-};
-
 /// State of one C program.
 class Program {
 public:

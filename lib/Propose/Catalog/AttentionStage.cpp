@@ -60,7 +60,9 @@ void KernelEmitter::appendUses(Discovery factor, std::vector<Use> &uses) {
 std::optional<Use> KernelEmitter::findScores(std::vector<Use> uses,
                                              std::vector<Use> &others) {
   std::optional<Use> scores;
-  bool hasRows = false;
+  // Only what is less its maximum is looked into any further: what else has
+  // rows before a product is no attention.
+  bool hasMaximum = false;
   std::set<void *> seen;
   while (!uses.empty()) {
     Use use = uses.back();
@@ -78,21 +80,18 @@ std::optional<Use> KernelEmitter::findScores(std::vector<Use> uses,
       others.push_back(use);
       continue;
     }
-    hasRows = true;
+    hasMaximum |= isFloatMaximum(rows->kind);
     Discovery below = discoverElement(*rows, rows->element, use.index);
     if (!below.failure.empty())
       return std::nullopt;
     uses.insert(uses.end(), below.uses.begin(), below.uses.end());
   }
-  return hasRows ? scores : std::nullopt;
+  return hasMaximum ? scores : std::nullopt;
 }
 
 bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
-                                  const Use &use, const Contraction &values) {
-  if (parameters.count("fuse") && parameters["fuse"] == 0) {
-    used["fuse"] = 0;
-    return program.fail("the products are not to be fused");
-  }
+                                  ArrayRef<Lin> rootIndex, const Use &use,
+                                  const Contraction &values) {
   for (bool changed = true; changed;) {
     Discovery before;
     std::optional<Use> scores;
@@ -111,10 +110,27 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
     }
     if (!scores)
       return program.fail("its weights are not made of one product");
+    if (parameters.count("fuse") && parameters["fuse"] == 0) {
+      used["fuse"] = 0;
+      return program.fail("the products are not to be fused");
+    }
     Contraction keys = *matchContraction(scores->value);
     for (Value factor : {keys.lhs, keys.rhs})
       appendUses(discoverElement(keys.reduction, factor, scores->index),
                  before.uses);
+    // Of the rest of the root the sum of the weights is a part of it, too.
+    Discovery rest = discoverWith([&](Scope &scope) {
+      scope.bound[use.value.getAsOpaquePointer()] = {"0", Elem::F32, false};
+      scope.at(root, rootIndex);
+    });
+    for (const Use &other : rest.uses) {
+      std::vector<Use> alsoRead;
+      std::optional<Use> same = findScores({other}, alsoRead);
+      if (same && same->value == scores->value)
+        before.uses.insert(before.uses.end(), alsoRead.begin(), alsoRead.end());
+      else
+        before.uses.push_back(other);
+    }
     if (!materializeUses(before, [](const Use &) { return false; }, changed))
       return false;
   }

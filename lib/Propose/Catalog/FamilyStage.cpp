@@ -82,11 +82,7 @@ bool KernelEmitter::emitByFamily(llvm::ArrayRef<StringRef> cores, Value root,
 
 bool KernelEmitter::emitAsOneOf(llvm::ArrayRef<StringRef> cores, Value root,
                                 const Buffer &destination) {
-  Program saved = program;
-  if (emitByFamily(cores, root, destination))
-    return true;
-  program = std::move(saved);
-  return false;
+  return attempt([&] { return emitByFamily(cores, root, destination); });
 }
 
 bool KernelEmitter::join(StringRef signature, CKernel &kernel) {

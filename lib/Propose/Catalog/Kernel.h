@@ -45,7 +45,6 @@ struct Use {
 
 struct Discovery {
   std::vector<Use> uses;
-  std::vector<std::pair<Buffer, Lin>> loads;
   std::vector<Use> expensive;
   std::string failure;
 };
@@ -63,9 +62,6 @@ public:
   const std::string &failure() const { return program.failure; }
 
 private:
-  /// The value of a parameter, clamped to [lo, hi]; notes it as used.
-  int64_t parameter(const std::string &name, int64_t fallback, int64_t lo,
-                    int64_t hi);
   /// Emits what writes `root` into `destination`, stages before it included.
   bool produce(mlir::Value root, const Buffer &destination);
   /// Produces a value into the workspace.
@@ -116,9 +112,12 @@ private:
                                 std::vector<Use> &others);
   /// What a factor reads that no expression computes, or only at a cost.
   static void appendUses(Discovery factor, std::vector<Use> &uses);
+  /// What `emit` does, or nothing: false where it cannot.
+  bool attempt(llvm::function_ref<bool()> emit);
   /// Emits two products with a softmax between.
   bool emitAttention(mlir::Value root, const Buffer &destination,
-                     const Use &use, const Contraction &values);
+                     llvm::ArrayRef<Lin> rootIndex, const Use &use,
+                     const Contraction &values);
 
   Program program;
   Machine machine;
@@ -143,7 +142,7 @@ private:
   };
   std::vector<FamilyStage> familyStages;
   /// What families said of the last stage that none of them writes, and of
-  /// those that loops compute for that reason.
+  /// those that other stages compute for that reason.
   std::string refusal;
   std::vector<std::string> refusals;
   /// Whether elements of pads and concatenations are looked into.

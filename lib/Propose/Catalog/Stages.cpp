@@ -22,15 +22,6 @@ using namespace fastk::catalog;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-int64_t KernelEmitter::parameter(const std::string &name, int64_t fallback,
-                                 int64_t lo, int64_t hi) {
-  auto it = parameters.find(name);
-  int64_t value = it == parameters.end() ? fallback : it->second;
-  value = std::max(lo, std::min(hi, value));
-  used[name] = value;
-  return value;
-}
-
 Discovery KernelEmitter::discoverWith(llvm::function_ref<void(Scope &)> body) {
   Discovery found;
   Program scratch = program;
@@ -43,7 +34,6 @@ Discovery KernelEmitter::discoverWith(llvm::function_ref<void(Scope &)> body) {
     Scope inner(scratch, text, 0);
     inner.choosesPieces = outer.choosesPieces;
     inner.onOpaque = outer.onOpaque;
-    inner.onLoad = outer.onLoad;
     inner.onComputedIndex = outer.onComputedIndex;
     inner.valueOf(index);
     return Lin::ofVar(scratch.newVar(scratch.fresh("g"), index.extent));
@@ -53,9 +43,6 @@ Discovery KernelEmitter::discoverWith(llvm::function_ref<void(Scope &)> body) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     auto elem = type ? elemOf(type.getElementType()) : std::nullopt;
     return CValue{"0", computeElem(elem.value_or(Elem::F32)), false};
-  };
-  scope.onLoad = [&](const Buffer &buffer, const Lin &lin) {
-    found.loads.push_back({buffer, lin});
   };
   scope.onComputed = [&](Value value, ArrayRef<Lin> index, const CValue &) {
     if (isExpensive(value.getDefiningOp()))
@@ -161,6 +148,19 @@ static bool isStage(const Contraction &c) {
   return !c.m.empty() && !c.n.empty() && c.mSize * c.nSize >= 16;
 }
 
+bool KernelEmitter::attempt(llvm::function_ref<bool()> emit) {
+  Program savedProgram = program;
+  std::vector<std::string> savedStages = stages, savedRefusals = refusals;
+  std::vector<FamilyStage> savedFamilyStages = familyStages;
+  if (emit())
+    return true;
+  program = std::move(savedProgram);
+  stages = std::move(savedStages);
+  refusals = std::move(savedRefusals);
+  familyStages = std::move(savedFamilyStages);
+  return false;
+}
+
 bool KernelEmitter::produce(Value root, const Buffer &destination) {
   if (!program.failure.empty())
     return false;
@@ -179,10 +179,19 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
   bool isRefused = false;
   // Pads and concatenations are a part of what reads them first.
   bool keepsPieces = true;
-  for (int attempt = 0; attempt < 200; ++attempt) {
+  for (int round = 0; round < 200; ++round) {
     Discovery found = discover(root, index);
     if (!found.failure.empty())
       return program.fail(found.failure);
+    // Before anything of it is a stage of its own.
+    if (round == 0)
+      for (const Use &use : found.uses) {
+        std::optional<Contraction> sums = matchContraction(use.value);
+        if (sums && !sums->windowed && attempt([&] {
+              return emitAttention(root, destination, index, use, *sums);
+            }))
+          return true;
+      }
     // A contraction of which the root is the epilogue.
     const Use *chosen = nullptr;
     std::optional<Contraction> contraction;
@@ -217,27 +226,12 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         return false;
       if (changed)
         continue;
-      Program saved = program;
-      std::vector<std::string> savedStages = stages;
-      std::vector<FamilyStage> savedFamilyStages = familyStages;
-      auto attemptOne = [&](auto &&emit) {
-        if (emit())
-          return true;
-        program = saved;
-        stages = savedStages;
-        familyStages = savedFamilyStages;
-        return false;
-      };
       if (families.empty())
         return program.fail(kNoFamilies);
-      if (!contraction->windowed && attemptOne([&] {
-            return emitAttention(root, destination, use, *contraction);
-          }))
-        return true;
       // Families know of zeros around what windows move over, not around what
       // they are multiplied with.
       for (bool keepsPads : {true, false})
-        if (attemptOne([&] {
+        if (attempt([&] {
               return emitContraction(root, destination, index, use,
                                      *contraction, keepsPads);
             }))

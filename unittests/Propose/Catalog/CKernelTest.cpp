@@ -13,6 +13,7 @@
 
 #include "KernelRunner.h"
 #include "Patterns.h"
+#include "fastk/Families/AttentionText.h"
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -382,7 +383,8 @@ TEST(CatalogAttention, CausalBlocks) {
           cases.push_back({replaceAll(causal, "sle, %j, %i", condition),
                            {{"MR", 7}, {"TILES", 2}, {"SKIP", skip}},
                            64,
-                           2,
+                           // The threads share blocks of unlike length.
+                           half ? 7u : 3u,
                            "attention",
                            1,
                            condition});
@@ -498,6 +500,15 @@ TEST(CatalogAttention, FullAndCausal) {
                        "attention",
                        1,
                        "few queries"});
+  // Weights that are divided after the product; few columns of one query.
+  fastk::families::AttentionText text;
+  text.type = text.result = "f32";
+  text.dividesLast = true;
+  cases.push_back({text.str(), {}, 32, 2, "attention", 1, "divided last"});
+  text.dividesLast = false;
+  text.extents['m'] = 1;
+  text.extents['e'] = 8;
+  cases.push_back({text.str(), {}, 32, 2, "attention", 1, "few columns"});
   // Several blocks of keys: a row's sums are scaled as its maximum grows.
   for (int64_t keys : {128, 256})
     for (bool causal : {false, true})

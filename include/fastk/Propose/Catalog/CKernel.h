@@ -41,8 +41,8 @@ struct CKernel {
   /// What each stage is, in order: "contraction", "convolution", "reduction",
   /// "pointwise", "window", "attention".
   std::vector<std::string> stages;
-  /// Of sums of products that loops compute because no family writes them, what
-  /// each family said.
+  /// Of sums of products that other stages compute because no family writes
+  /// them, what each family said.
   std::vector<std::string> refusals;
   std::string failure;
 };
