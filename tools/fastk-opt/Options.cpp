@@ -253,7 +253,7 @@ struct CommandLine {
   cl::opt<bool, true> explainMiss{
       "explain-miss", cl::location(options.explainMiss), cl::cat(category),
       cl::desc("say for each workload without a winner why none matched, and "
-               "for a GPU which families would serve it")};
+               "which families would serve it")};
   cl::opt<std::string, true> listWorkloads{
       "list-workloads", cl::location(options.listWorkloads), cl::cat(category),
       cl::value_desc("FILE.json"),
@@ -282,7 +282,8 @@ struct CommandLine {
       "admit-family", cl::cat(category), cl::value_desc("DIR"),
       cl::desc(
           "judge instances of the family in a folder for random workloads, "
-          "and write evidence.json there when all are right; takes no "
+          "and write evidence.json there (for the host evidence.32.json or "
+          "as wide as its vectors are) when all are right; takes no "
           "model. See docs/families.md")};
   cl::opt<unsigned> samples{
       "samples", cl::init(families::kMinSamples), cl::cat(category),

@@ -77,6 +77,23 @@ TEST_F(EvidenceErrorsTest, EachClassHasAFileOfItsOwn) {
   EXPECT_THAT(problem(), HasSubstr("evidence.json: is of class tf32"));
 }
 
+TEST_F(EvidenceErrorsTest, EachWidthOfVectorsHasAFileOfItsOwn) {
+  evidence.target = "host";
+  for (unsigned bytes : {32u, 64u}) {
+    evidence.vectorBytes = bytes;
+    ASSERT_FALSE(writeEvidence(folder, evidence));
+    EXPECT_EQ(llvm::cantFail(readEvidence(folder, "ieee", bytes)).vectorBytes,
+              bytes);
+  }
+  std::string narrow = evidencePath(folder, "ieee", 32),
+              wide = evidencePath(folder, "ieee", 64);
+  EXPECT_TRUE(llvm::StringRef(narrow).ends_with("/evidence.32.json"));
+  ASSERT_FALSE(llvm::sys::fs::rename(wide, narrow));
+  EXPECT_THAT(
+      llvm::toString(readEvidence(folder, "ieee", 32).takeError()),
+      HasSubstr("evidence.32.json: is of vectors of 64 bytes; fastk-opt"));
+}
+
 TEST_F(EvidenceErrorsTest, BrokenFilesAreNamedWithTheRemedy) {
   EXPECT_THAT(problem(), HasSubstr("evidence.json: cannot"));
   for (const char *text : {"", "{", "[]", "{\"format\": 1}"}) {

@@ -72,7 +72,7 @@ bool KernelEmitter::emitByFamily(llvm::ArrayRef<StringRef> cores, Value root,
         program.buffers.at(operand.getAsOpaquePointer()).pointer + ", ";
   const std::string workspace = program.workspacePointer(
       Elem::F32, program.reserve(filled->workspaceBytes));
-  program.body += "  /* By " + filled->family + ", as " + coreName +
+  program.body += "  /* A " + coreName + ", by " + filled->family +
                   ". */\n  fastk_kernel" + suffix + "(" + arguments +
                   destination.pointer + ", " + workspace + ");\n";
   familyStages.push_back({std::move(*filled), suffix});
