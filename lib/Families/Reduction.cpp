@@ -273,8 +273,9 @@ private:
                     llvm::all_of(core.columns, moves);
     }
     // A product of matrices is a sum of rows, too, of which each operand is
-    // read many times over.
-    if (llvm::none_of(core.loads, [](const ReductionCore::Load &load) {
+    // read many times over. Of integers no other core has it.
+    if ((ofFloats || isFloat(core.resultElem)) &&
+        llvm::none_of(core.loads, [](const ReductionCore::Load &load) {
           return load.isFull;
         }))
       return fail("no operand has an element for each row and column");

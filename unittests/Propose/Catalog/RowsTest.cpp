@@ -106,6 +106,32 @@ TEST(CatalogRows, LayerNorm) {
   checkKernels(cases);
 }
 
+// Families for products add in f32.
+TEST(CatalogRows, ProductsOfIntegersAreRows) {
+  std::string text = R"(
+func.func @f(%a: tensor<19xKxi32>, %b: tensor<Kx37xi32>) -> tensor<19x37xi32> {
+  %z = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<19x37xi32>
+  %i = linalg.fill ins(%z : i32) outs(%e : tensor<19x37xi32>) -> tensor<19x37xi32>
+  %p = linalg.matmul ins(%a, %b : tensor<19xKxi32>, tensor<Kx37xi32>) outs(%i : tensor<19x37xi32>) -> tensor<19x37xi32>
+  return %p : tensor<19x37xi32>
+}
+)";
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"2", "53"})
+    for (unsigned bytes : {16u, 32u, 64u})
+      cases.push_back(
+          {replaceAll(replaceAll(text, "19xK", "19x" + std::string(depth)),
+                      "<Kx", "<" + std::string(depth) + "x"),
+           {},
+           bytes,
+           2,
+           "reduction",
+           100,
+           "product"});
+  checkKernels(cases);
+}
+
 TEST(CatalogRows, IntegersAndTruthValues) {
   std::string text = R"(
 func.func @f(%x: tensor<ROWSx77xi32>) -> tensor<ROWSxi32> {
