@@ -8,6 +8,7 @@
 
     .venv/bin/python benchmarks/models.py --bank=DIR [-o docs/benchmarks/models.md]
     .venv/bin/python benchmarks/models.py --bank=DIR --search=minutes=20 resnet18
+    .venv/bin/python benchmarks/models.py --bank=DIR --families
 
 Each model of whole_models.py is imported, compiled with the winners of the bank
 and without any, run and compared with torch in float64 and with fastk's own
@@ -81,11 +82,11 @@ def search(model, options):
 REMARK = re.compile(r"\[Analysis\] (buffer-plan|thread-buffers) \| Category:fastk(.*)")
 
 
-def compile_library(model, bank, path, options):
+def compile_library(model, bank, path, options, more=()):
     """What fastk-opt did and said: seconds, summary, plans of the buffers."""
     done, seconds, processor = timed(
         [options.bin / "fastk-opt", model, f"--bank={bank}", "--emit=so", "-o", path]
-        + ["--remarks-filter=fastk"],
+        + ["--remarks-filter=fastk", *more],
         env=host.environment(options.threads),
     )
     found = {
@@ -202,8 +203,9 @@ def measure(name, options, folder):
     libraries = {"winners": options.bank, "default": empty}
     for label, bank in libraries.items():
         libraries[label] = os.path.join(data, f"{label}.so")
+        families = ["--winners-from=family"] if options.families else []
         result[f"{label}_compile"] = compile_library(
-            model, bank, libraries[label], options
+            model, bank, libraries[label], options, families if label == "winners" else []
         )
     runs = [("eager", "eager", spec), ("torch.compile", "compile", spec)]
     runs += [(label, "library", path) for label, path in libraries.items()]
@@ -276,6 +278,11 @@ def parse_arguments():
         "--search",
         metavar="BUDGET",
         help="search first; as for fastk-opt --budget, for each model",
+    )
+    parser.add_argument(
+        "--families",
+        action="store_true",
+        help="what has no winner in the bank is served by families: --winners-from=family",
     )
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=9)

@@ -273,8 +273,14 @@ private:
                     llvm::all_of(core.columns, moves);
     }
     // A product of matrices is a sum of rows, too, of which each operand is
-    // read many times over. Of integers no other core has it.
-    if ((ofFloats || isFloat(core.resultElem)) &&
+    // read many times over. Where it does not add in f32 no other core has it.
+    bool isElsewhere =
+        ofFloats || llvm::any_of(core.statistics, [](const RowStatistic &each) {
+          linalg::GenericOp op = each.reduction.op;
+          return getElementTypeOrSelf(op->getResult(each.reduction.result))
+              .isF32();
+        });
+    if (isElsewhere &&
         llvm::none_of(core.loads, [](const ReductionCore::Load &load) {
           return load.isFull;
         }))

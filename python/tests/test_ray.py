@@ -325,6 +325,9 @@ def test_a_search_whose_cluster_is_killed_finds_the_same(
     # The node first, while there are jobs for all GPUs.
     for what in ["node", *kills]:
         killer.kill(what)
+        # A driver that is killed before it has seen that would not say it.
+        if what == "node":
+            wait_for(lambda: "is gone;" in (tmp_path / "said").read_text())
     search = killer.running
     assert search.wait(PATIENCE) == 0, (tmp_path / "said").read_text()
 

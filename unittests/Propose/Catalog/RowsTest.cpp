@@ -107,7 +107,7 @@ TEST(CatalogRows, LayerNorm) {
 }
 
 // Families for products add in f32.
-TEST(CatalogRows, ProductsOfIntegersAreRows) {
+TEST(CatalogRows, ProductsThatDoNotAddInF32AreRows) {
   std::string text = R"(
 func.func @f(%a: tensor<19xKxi32>, %b: tensor<Kx37xi32>) -> tensor<19x37xi32> {
   %z = arith.constant 0 : i32
@@ -129,6 +129,17 @@ func.func @f(%a: tensor<19xKxi32>, %b: tensor<Kx37xi32>) -> tensor<19x37xi32> {
            "reduction",
            100,
            "product"});
+  cases.push_back(
+      {replaceAll(replaceAll(replaceAll(replaceAll(text, "19xK", "19x53"),
+                                        "<Kx", "<53x"),
+                             "constant 0 : i32", "constant 0.0 : f64"),
+                  "i32", "f64"),
+       {},
+       64,
+       2,
+       "reduction",
+       1,
+       "product of f64"});
   checkKernels(cases);
 }
 
