@@ -63,14 +63,14 @@ class Evidence:
     """What a page says of the evidence of one family."""
 
     def __init__(self, path):
-        self.folder = folder = path.parent
+        self.folder = path.parent
         try:
             read = json.loads(path.read_text(encoding="utf-8"))
             self.target, self.device = read["target"], read["device"]
             is_host = self.target == "host"
             self.compiler = f"clang {read['clang']}" if is_host else f"NVRTC {read['nvrtc']}"
             self.vectors = f"vectors of {read['vector_bytes']} bytes" if is_host else ""
-            self.name = f"{folder.name} (host, {self.vectors})" if is_host else folder.name
+            self.where = f" (host, {self.vectors})" if is_host else ""
             self.driver = read.get("driver", "")
             self.seed = read["seed"]
             instances = read["instances"]
@@ -134,7 +134,7 @@ def means_of(families):
         ratios = [row.ratio for row in family.rows]
         rows.append(
             [
-                f"`{family.folder.name}`" + family.name.removeprefix(family.folder.name),
+                f"`{family.folder.name}`{family.where}",
                 f"{len(ratios)} of {family.samples}",
                 f"{geometric_mean(ratios):.2f}" if ratios else "not timed",
                 f"{min(ratios):.2f}" if ratios else "",
@@ -152,7 +152,7 @@ def section_of(family):
     ratios = [row.ratio for row in family.rows]
     least = min(family.rows, key=lambda row: row.ratio)
     text = [
-        f"## {family.name}",
+        f"## {family.folder.name}{family.where}",
         f"{family.machine()}; seed {family.seed}. Geometric mean {geometric_mean(ratios):.2f}, least "
         f"{least.ratio:.2f} (sample {least.sample}).",
         table(

@@ -35,19 +35,15 @@ def text(name, sizes, rest):
     scores = f"tensor<{b}{h}{rows}x{keys}xf32>"
     statistics = f"tensor<{b}{h}{rows}xf32>"
     at = lambda row, column: f"(b, {row}, h, {column})" if heads else f"(b, {row}, {column})"
-    parallel = ", ".join(['"parallel"'] * (2 if heads else 1))
 
-    def maps(loops, *results):
+    def maps(loops, *results, reduced=""):
         each = [f"affine_map<({names}, {loops}) -> {result}>" for result in results]
-        reduced = f'{parallel}, "parallel", "parallel"'
-        if loops.count(",") == 2:
-            reduced += ', "reduction"'
-        return f"indexing_maps = [{', '.join(each)}], iterator_types = [{reduced}]"
+        kinds = ['"reduction"' if loop == reduced else '"parallel"' for loop in loops.split(", ")]
+        kinds = ['"parallel"'] * len(names.split(", ")) + kinds
+        return f"indexing_maps = [{', '.join(each)}], iterator_types = [{', '.join(kinds)}]"
 
-    def row_maps():
-        each = f"affine_map<({names}, m, n) -> ({names}, m, n)>, affine_map<({names}, m, n) -> ({names}, m)>"
-        return f'indexing_maps = [{each}], iterator_types = [{parallel}, "parallel", "reduction"]'
-
+    score_at, row_at = f"({names}, m, n)", f"({names}, m)"
+    row_maps = maps("m, n", score_at, row_at, reduced="n")
     wide = lambda value: "" if element == "f32" else f"    %{value} = arith.extf %{value}0 : f16 to f32\n"
     argument = lambda value: f"%{value}: f32" if element == "f32" else f"%{value}0: f16"
     hidden = ""
@@ -64,12 +60,10 @@ def text(name, sizes, rest):
         )
         score = "%s2"
     bias = ("bias" in rest) * f", %bias: tensor<{rows}x{keys}xf32>"
-    score_maps = [f"({names}, m, n)"] + ["(m, n)"] * ("bias" in rest) + [f"({names}, m, n)"]
+    score_maps = [score_at] + ["(m, n)"] * ("bias" in rest) + [score_at]
     bias_in = ("bias" in rest) * ", %bias"
     bias_type = ("bias" in rest) * f", tensor<{rows}x{keys}xf32>"
     bias_argument = ("bias" in rest) * "%mask: f32, "
-    narrow = "" if element == "f32" else "    %y0 = arith.truncf %y : f32 to f16\n"
-    result = "%y" if element == "f32" else "%y0"
     sums = matrix(rows, "f32")
     return f"""func.func @f(%q: {matrix(rows)}, %k: {matrix(keys)}, %v: {matrix(keys)}{bias}) -> {matrix(rows)} {{
   %zero = arith.constant 0.0 : f32
@@ -79,7 +73,7 @@ def text(name, sizes, rest):
   %re = tensor.empty() : {statistics}
   %oe = tensor.empty() : {sums}
   %si = linalg.fill ins(%zero : f32) outs(%se : {scores}) -> {scores}
-  %sums = linalg.generic {{{maps("m, n, d", at("m", "d"), at("n", "d"), f"({names}, m, n)")}}} ins(%q, %k : {matrix(rows)}, {matrix(keys)}) outs(%si : {scores}) {{
+  %sums = linalg.generic {{{maps("m, n, d", at("m", "d"), at("n", "d"), score_at, reduced="d")}}} ins(%q, %k : {matrix(rows)}, {matrix(keys)}) outs(%si : {scores}) {{
   ^bb0({argument("x")}, {argument("z")}, %o: f32):
 {wide("x")}{wide("z")}    %p = arith.mulf %x, %z : f32
     %t = arith.addf %o, %p : f32
@@ -91,30 +85,30 @@ def text(name, sizes, rest):
 {hidden}    linalg.yield {score} : f32
   }} -> {scores}
   %mi = linalg.fill ins(%least : f32) outs(%re : {statistics}) -> {statistics}
-  %most = linalg.generic {{{row_maps()}}} ins(%scores : {scores}) outs(%mi : {statistics}) {{
+  %most = linalg.generic {{{row_maps}}} ins(%scores : {scores}) outs(%mi : {statistics}) {{
   ^bb0(%x: f32, %o: f32):
     %t = arith.maximumf %o, %x : f32
     linalg.yield %t : f32
   }} -> {statistics}
-  %powers = linalg.generic {{{maps("m, n", f"({names}, m, n)", f"({names}, m)", f"({names}, m, n)")}}} ins(%scores, %most : {scores}, {statistics}) outs(%se : {scores}) {{
+  %powers = linalg.generic {{{maps("m, n", score_at, row_at, score_at)}}} ins(%scores, %most : {scores}, {statistics}) outs(%se : {scores}) {{
   ^bb0(%x: f32, %z: f32, %o: f32):
     %t = arith.subf %x, %z : f32
     %u = math.exp %t : f32
     linalg.yield %u : f32
   }} -> {scores}
   %li = linalg.fill ins(%zero : f32) outs(%re : {statistics}) -> {statistics}
-  %sum = linalg.generic {{{row_maps()}}} ins(%powers : {scores}) outs(%li : {statistics}) {{
+  %sum = linalg.generic {{{row_maps}}} ins(%powers : {scores}) outs(%li : {statistics}) {{
   ^bb0(%x: f32, %o: f32):
     %t = arith.addf %o, %x : f32
     linalg.yield %t : f32
   }} -> {statistics}
-  %weights = linalg.generic {{{maps("m, n", f"({names}, m, n)", f"({names}, m)", f"({names}, m, n)")}}} ins(%powers, %sum : {scores}, {statistics}) outs(%se : {scores}) {{
+  %weights = linalg.generic {{{maps("m, n", score_at, row_at, score_at)}}} ins(%powers, %sum : {scores}, {statistics}) outs(%se : {scores}) {{
   ^bb0(%x: f32, %z: f32, %o: f32):
     %t = arith.divf %x, %z : f32
     linalg.yield %t : f32
   }} -> {scores}
   %oi = linalg.fill ins(%zero : f32) outs(%oe : {sums}) -> {sums}
-  %products = linalg.generic {{{maps("m, d, n", f"({names}, m, n)", at("n", "d"), at("m", "d"))}}} ins(%weights, %v : {scores}, {matrix(keys)}) outs(%oi : {sums}) {{
+  %products = linalg.generic {{{maps("m, d, n", score_at, at("n", "d"), at("m", "d"), reduced="n")}}} ins(%weights, %v : {scores}, {matrix(keys)}) outs(%oi : {sums}) {{
   ^bb0(%x: f32, {argument("z")}, %o: f32):
 {wide("z")}    %p = arith.mulf %x, %z : f32
     %t = arith.addf %o, %p : f32
@@ -126,7 +120,8 @@ def text(name, sizes, rest):
         else f"""  %e = tensor.empty() : {matrix(rows)}
   %out = linalg.generic {{{maps("m, d", at("m", "d"), at("m", "d"))}}} ins(%products : {sums}) outs(%e : {matrix(rows)}) {{
   ^bb0(%y: f32, %o: f16):
-{narrow}    linalg.yield {result} : f16
+    %y0 = arith.truncf %y : f32 to f16
+    linalg.yield %y0 : f16
   }} -> {matrix(rows)}
   return %out : {matrix(rows)}
 }}

@@ -200,12 +200,12 @@ def measure(name, options, folder):
     result["floor_seconds"] = host.floor_of(model, options)
     empty = os.path.join(folder, "empty-bank")
     os.makedirs(empty, exist_ok=True)
-    libraries = {"winners": options.bank, "default": empty}
-    for label, bank in libraries.items():
+    families = ["--winners-from=family"] if options.families else []
+    libraries = {}
+    for label, bank, more in [("winners", options.bank, families), ("default", empty, [])]:
         libraries[label] = os.path.join(data, f"{label}.so")
-        families = ["--winners-from=family"] if options.families else []
         result[f"{label}_compile"] = compile_library(
-            model, bank, libraries[label], options, families if label == "winners" else []
+            model, bank, libraries[label], options, more
         )
     runs = [("eager", "eager", spec), ("torch.compile", "compile", spec)]
     runs += [(label, "library", path) for label, path in libraries.items()]

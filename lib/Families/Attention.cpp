@@ -7,6 +7,7 @@
 
 #include "fastk/Families/Attention.h"
 #include "CoreOperands.h"
+#include "IndexSpace.h"
 #include "Terms.h"
 #include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,7 +88,6 @@ private:
   bool describe(AttentionSide &side, linalg::GenericOp op, Value factor,
                 ArrayRef<Lin> loops, const Term *term, bool folds);
   bool groupVars();
-  int64_t sizeOf(ArrayRef<unsigned> group) const;
   std::optional<int64_t> reachOf(const Term *condition, bool isNegated) const;
   const Term *insideOf(const Term *term);
   std::optional<double> scaleOf(const Term *term);
@@ -409,13 +409,6 @@ bool Matcher::describe(AttentionSide &side, linalg::GenericOp op, Value factor,
   return true;
 }
 
-int64_t Matcher::sizeOf(ArrayRef<unsigned> group) const {
-  int64_t size = 1;
-  for (unsigned var : group)
-    size *= found.program.vars[var].extent;
-  return size;
-}
-
 bool Matcher::groupVars() {
   unsigned count = found.program.vars.size();
   llvm::SmallBitVector inScores(count), inQueries(count), inKeys(count),
@@ -445,9 +438,9 @@ bool Matcher::groupVars() {
      : inValues[var] && !inScores[var] ? found.e
                                        : found.batch)
         .push_back(var);
-  found.batchSize = sizeOf(found.batch);
-  found.mSize = sizeOf(found.m);
-  found.eSize = sizeOf(found.e);
+  found.batchSize = families::sizeOf(found.program, found.batch);
+  found.mSize = families::sizeOf(found.program, found.m);
+  found.eSize = families::sizeOf(found.program, found.e);
   if (found.e.empty())
     return fail("its values have no columns");
   return true;

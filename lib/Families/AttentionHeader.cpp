@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionMacros.h"
 #include "CudaText.h"
-#include "HeaderText.h"
-#include "fastk/Families/Attention.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -36,20 +35,12 @@ struct Layout {
 };
 
 /// Writes one header.
-class HeaderWriter : families::HeaderText {
+class HeaderWriter : families::AttentionMacros {
 public:
-  HeaderWriter(const Attention &attention)
-      : HeaderText(attention.program), attention(attention) {}
+  using AttentionMacros::AttentionMacros;
 
   std::optional<std::string> run(std::string &why) {
-    os << "// Attention: weights of keys are a softmax over n of score(sum "
-          "over d of Q[b, m, d] * K[b, n, d]);\n// out[b, m, e] = sum over n "
-          "of weight[b, m, n] * V[b, n, e].\n";
-    define("BATCH", attention.batchSize);
-    define("M", attention.mSize);
-    define("N", attention.nSize);
-    define("D", attention.dSize);
-    define("E", attention.eSize);
+    writeSizes();
     unsigned n = attention.n, d = attention.d;
     auto q = layoutOf(attention.q, attention.m, d);
     auto k = layoutOf(attention.k, n, d);
@@ -215,13 +206,6 @@ private:
   bool isPair(const ScoreLoad &load) const;
   void writePairs(ArrayRef<ScoreLoad> loads);
   void writeFinish();
-  void writeKeyVars() {
-    writeVars(attention.batch, "b");
-    writeVars(attention.m, "m");
-    writeVars(attention.n, "n");
-  }
-
-  const Attention &attention;
 };
 } // namespace
 
@@ -262,11 +246,11 @@ void HeaderWriter::writeScore() {
   for (auto [i, load] : llvm::enumerate(loads))
     os << ", " << families::cudaType(load.buffer.elem) << " load" << i;
   os << ") {\n";
-  writeKeyVars();
+  writeScoreVars();
   os << body << "  return " << value.text << ";\n}\n"
      << "FASTK_DEVICE float score(OPERAND_PARAMETERS, i32 b, i32 m, i32 n, "
         "float acc) {\n";
-  writeKeyVars();
+  writeScoreVars();
   os << "  return scoreOf(OPERANDS, b, m, n, acc";
   for (const ScoreLoad &load : loads)
     os << ", " << load.buffer.pointer << "[" << program.linText(load.place)
@@ -321,7 +305,7 @@ void HeaderWriter::writePairs(ArrayRef<ScoreLoad> loads) {
      << fields
      << "};\nFASTK_DEVICE ScoreLoads loadScores(OPERAND_PARAMETERS, i32 b, i32 "
         "m, i32 n) {\n";
-  writeKeyVars();
+  writeScoreVars();
   os << "  return {" << values
      << "};\n}\nFASTK_DEVICE float2 score2(OPERAND_PARAMETERS, i32 b, i32 m, "
         "i32 n, float acc0, float acc1, const ScoreLoads &loads) {\n"
@@ -330,11 +314,6 @@ void HeaderWriter::writePairs(ArrayRef<ScoreLoad> loads) {
 }
 
 void HeaderWriter::writeFinish() {
-  auto writeResultVars = [&] {
-    writeVars(attention.batch, "b");
-    writeVars(attention.m, "m");
-    writeVars(attention.e, "e");
-  };
   os << "FASTK_DEVICE i64 outOffset(i32 b, i32 m, i32 e) {\n";
   writeResultVars();
   os << "  return "
@@ -346,16 +325,7 @@ void HeaderWriter::writeFinish() {
   writeResultVars();
   std::string body;
   Scope scope(program, body, 1);
-  scope.onOpaque = [&](Scope &, Value value, ArrayRef<Lin>) -> CValue {
-    if (value.getDefiningOp() == attention.valuesOp)
-      return {"acc", Elem::F32, false};
-    // What comes is divided already.
-    if (value == attention.divisor)
-      return {"1.0f", Elem::F32, false};
-    program.fail("what surrounds the sums is not elementwise");
-    return {};
-  };
-  CValue value = scope.at(attention.result, attention.index);
+  CValue value = resultOf(program, scope);
   os << body << "  return " << value.text << ";\n}\n";
   writeRounded(attention.resultElem, {"b", "m", "e"}, "e");
 }

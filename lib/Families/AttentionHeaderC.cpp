@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionMacros.h"
 #include "IndexSpace.h"
 #include "LanesText.h"
-#include "fastk/Families/Attention.h"
 #include <set>
 
 using namespace mlir;
@@ -35,48 +35,32 @@ struct Matrix {
 };
 
 /// Writes one header.
-class HeaderWriter : families::HeaderText {
+class HeaderWriter : families::AttentionMacros {
 public:
   HeaderWriter(const Attention &attention, const Machine &machine)
-      : HeaderText(attention.program), attention(attention) {
+      : AttentionMacros(attention) {
     families::setUpHost(*this, machine);
     program.helper("exp_f32");
     program.helper("iota");
   }
 
   std::optional<families::CoreInstance> run(std::string &why) {
-    const Matrix q = {"Q",
-                      attention.q,
-                      attention.keysOp,
-                      attention.keysLoops,
-                      attention.m,
-                      attention.d,
-                      "m",
-                      "d"};
-    const Matrix k = {"K",
-                      attention.k,
-                      attention.keysOp,
-                      attention.keysLoops,
-                      attention.n,
-                      attention.d,
-                      "n",
-                      "d"};
-    const Matrix v = {"V",
-                      attention.v,
-                      attention.valuesOp,
-                      attention.valuesLoops,
-                      attention.n,
-                      attention.e,
-                      "n",
-                      "e"};
+    const ArrayRef<Lin> keys = attention.keysLoops;
+    const ArrayRef<Lin> values = attention.valuesLoops;
+    const Matrix matrices[] = {{"Q", attention.q, attention.keysOp, keys,
+                                attention.m, attention.d, "m", "d"},
+                               {"K", attention.k, attention.keysOp, keys,
+                                attention.n, attention.d, "n", "d"},
+                               {"V", attention.v, attention.valuesOp, values,
+                                attention.n, attention.e, "n", "e"}};
     writeMacros();
-    for (const Matrix &matrix : {q, k, v})
+    for (const Matrix &matrix : matrices)
       writeAccess(matrix);
-    std::vector<unsigned> slice = sliceVars({&k, &v});
-    define("SLICES", sizeOf(slice));
+    std::vector<unsigned> slice = sliceVars(ArrayRef(matrices).drop_front());
+    define("SLICES", families::sizeOf(program, slice));
     writeOperands(*attention.keysOp->getBlock(), attention.resultElem);
     writeSlice(slice);
-    for (const Matrix &matrix : {q, k, v}) {
+    for (const Matrix &matrix : matrices) {
       writeElement(matrix);
       writeElements(matrix, matrix.rows, matrix.row);
       writeElements(matrix, matrix.columns, matrix.column);
@@ -112,14 +96,7 @@ private:
   }
 
   void writeMacros() {
-    os << "// Attention: weights of keys are a softmax over n of score(sum "
-          "over d of Q[b, m, d] * K[b, n, d]);\n// out[b, m, e] = sum over n "
-          "of weight[b, m, n] * V[b, n, e].\n";
-    define("BATCH", attention.batchSize);
-    define("M", attention.mSize);
-    define("N", attention.nSize);
-    define("D", attention.dSize);
-    define("E", attention.eSize);
+    writeSizes();
     defineElem("OUT", attention.resultElem);
     define("HAS_ZERO_ROWS", attention.hasZeroRows);
     define("CAUSAL", attention.causalOffset.has_value());
@@ -130,8 +107,8 @@ private:
     return scope.bodyAt(matrix.op, matrix.side.factor, matrix.loops);
   }
 
-  /// Where a plain matrix lies, and along which of its sides neighbours of what
-  /// is loaded for an element lie together.
+  /// The type of elements, and along which of its sides neighbours of what is
+  /// loaded for one lie together.
   void writeAccess(const Matrix &matrix) {
     defineElem(matrix.name, matrix.side.elem);
     auto load = [&](Scope &scope) { factorAt(matrix, scope); };
@@ -142,32 +119,26 @@ private:
   }
 
   /// The variables of batches that an element of some matrix depends on.
-  std::vector<unsigned> sliceVars(ArrayRef<const Matrix *> matrices) const {
+  std::vector<unsigned> sliceVars(ArrayRef<Matrix> matrices) const {
     std::set<unsigned> seen;
     auto note = [&](const Lin &place) {
       for (auto [var, coefficient] : place.terms)
         if (coefficient != 0)
           seen.insert(var);
     };
-    for (const Matrix *matrix : matrices) {
+    for (const Matrix &matrix : matrices) {
       Program scratch = program;
       std::string unused;
       Scope scope(scratch, unused, 0);
       scope.onLoad = [&](const Buffer &, const Lin &place) { note(place); };
       scope.onIndex = note;
-      factorAt(*matrix, scope);
+      factorAt(matrix, scope);
     }
     std::vector<unsigned> vars;
     for (unsigned var : attention.batch)
       if (seen.count(var))
         vars.push_back(var);
     return vars;
-  }
-  int64_t sizeOf(ArrayRef<unsigned> vars) const {
-    int64_t size = 1;
-    for (unsigned var : vars)
-      size *= program.vars[var].extent;
-    return size;
   }
 
   /// Which of the keys and values a batch has.
@@ -219,13 +190,10 @@ private:
                                          column + ")");
   }
 
-  void writeKeyVars() {
-    writeVars(attention.batch, "b", "long");
-    writeVars(attention.m, "m", "long");
-    writeVars(attention.n, "n", "long");
-  }
-  CValue scoreOf(Program &of, Scope &scope, bool isVector) {
-    scope.onOpaque = [&](Scope &inner, Value value, ArrayRef<Lin>) -> CValue {
+  CValue scoreOf(Program &of, Scope &scope) {
+    const bool isVector = scope.vectorVar.has_value();
+    scope.onOpaque = [&of, isVector, this](Scope &, Value value,
+                                           ArrayRef<Lin>) -> CValue {
       if (value.getDefiningOp() != attention.keysOp) {
         of.fail("a score is no function of its sum");
         return {};
@@ -239,77 +207,48 @@ private:
   /// What scores are of sums: of a sum, and of those of neighbouring keys.
   void writeScores() {
     os << "FK_INLINE float score(" << kPlaceScore << ", float acc) {\n";
-    writeKeyVars();
+    writeScoreVars("long");
     std::string body;
     Scope scope(program, body, 1);
-    CValue value = scoreOf(program, scope, false);
+    CValue value = scoreOf(program, scope);
     os << body << "  return " << value.text << ";\n}\n"
        << "FK_INLINE vf32 scores(" << kPlaceScore
        << ", vf32 acc, long count) {\n";
-    writeKeyVars();
-    scoreWork = workOf(attention.n, [&](Program &of, Scope &inner) {
-      scoreOf(of, inner, inner.vectorVar.has_value());
-    });
+    writeScoreVars("long");
+    scoreWork = workOf(attention.n,
+                       [&](Program &of, Scope &inner) { scoreOf(of, inner); });
     families::writeLanes(*this, attention.n, "n",
                          [&](Program &of, Scope &scope) {
-                           CValue value = scope.splat(scoreOf(of, scope, true));
+                           CValue value = scope.splat(scoreOf(of, scope));
                            scope.line("return " + value.text + ";");
                          });
     families::writeLaneByLane(*this, "score(OPERANDS, b, m, n + i, acc[i])");
   }
 
-  void writeResultVars() {
-    writeVars(attention.batch, "b", "long");
-    writeVars(attention.m, "m", "long");
-    writeVars(attention.e, "e", "long");
-  }
-  CValue resultOf(Program &of, Scope &scope, bool isVector) {
-    scope.onOpaque = [&](Scope &, Value value, ArrayRef<Lin>) -> CValue {
-      if (value.getDefiningOp() == attention.valuesOp)
-        return {"acc", Elem::F32, isVector};
-      // What comes is divided already.
-      if (value == attention.divisor)
-        return {"1.0f", Elem::F32, false};
-      of.fail("what surrounds the sums is not elementwise");
-      return {};
-    };
-    return scope.at(attention.result, attention.index);
-  }
-
   void writeFinish() {
     Lin linear = Scope::linear(attention.result, attention.index);
     os << "FK_INLINE long outOffset(long b, long m, long e) {\n";
-    writeResultVars();
+    writeResultVars("long");
     os << "  return " << program.linText(linear) << ";\n}\n";
     os << "FK_INLINE OUT_TYPE finish(" << kPlaceOut << ", float acc) {\n";
-    writeResultVars();
+    writeResultVars("long");
     std::string body;
     Scope scope(program, body, 1);
-    CValue value = resultOf(program, scope, false);
-    os << body << "  return "
-       << (attention.resultElem == Elem::BF16 ? program.helper("narrows_bf16")
-                                              : "(OUT_TYPE)")
-       << "(" << value.text << ");\n}\n";
-    finishWork = workOf(attention.e, [&](Program &of, Scope &inner) {
-      resultOf(of, inner, inner.vectorVar.has_value());
-    });
+    CValue value = resultOf(program, scope);
+    families::writeReturn(*this, attention.resultElem, body, value);
+    finishWork = workOf(
+        attention.e, [&](Program &of, Scope &inner) { resultOf(of, inner); });
     os << "FK_INLINE void finishColumns(OUT_TYPE *restrict out, " << kPlaceOut
        << ", vf32 acc, long count) {\n";
-    writeResultVars();
-    Buffer out;
-    out.pointer = "out";
-    out.elem = attention.resultElem;
-    families::writeLanes(*this, attention.e, "e",
-                         [&](Program &of, Scope &scope) {
-                           scope.store(out, linear, resultOf(of, scope, true));
-                           scope.line("return;");
-                         });
+    writeResultVars("long");
+    families::writeStoredLanes(
+        *this, attention.e, "e", attention.resultElem, linear,
+        [&](Program &of, Scope &scope) { return resultOf(of, scope); });
     os << "  for (long i = 0; i < LANES; ++i)\n    if (i < count)\n"
        << "      out[outOffset(b, m, e + i)] = finish(OPERANDS, b, m, e + i, "
           "acc[i]);\n}\n";
   }
 
-  const Attention &attention;
   int64_t scoreWork = 1, finishWork = 1;
 };
 } // namespace

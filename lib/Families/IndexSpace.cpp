@@ -78,6 +78,13 @@ Lin families::mergedPlace(Value result, ArrayRef<Lin> index,
   return place;
 }
 
+int64_t families::sizeOf(const Program &program, ArrayRef<unsigned> group) {
+  int64_t size = 1;
+  for (unsigned var : group)
+    size *= program.vars[var].extent;
+  return size;
+}
+
 void families::mergeRuns(Program &program, SmallVectorImpl<unsigned> &group,
                          ArrayRef<Lin> walks, std::vector<MergedVars> &merged) {
   SmallVector<SmallVector<unsigned>> runs;
@@ -97,10 +104,8 @@ void families::mergeRuns(Program &program, SmallVectorImpl<unsigned> &group,
       group.push_back(run.front());
       continue;
     }
-    int64_t size = 1;
-    for (unsigned var : run)
-      size *= program.vars[var].extent;
-    unsigned var = program.newVar("v" + Twine(program.vars.size()), size);
+    unsigned var = program.newVar("v" + Twine(program.vars.size()),
+                                  families::sizeOf(program, run));
     merged.push_back({run, var});
     group.push_back(var);
   }

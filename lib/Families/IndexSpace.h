@@ -43,6 +43,9 @@ void mergeRuns(catalog::Program &program,
                llvm::ArrayRef<catalog::Lin> walks,
                std::vector<catalog::MergedVars> &merged);
 
+/// How many places variables have together.
+int64_t sizeOf(const catalog::Program &program, llvm::ArrayRef<unsigned> group);
+
 /// The innermost variable of a group with more than one value.
 std::optional<unsigned> innermost(const catalog::Program &program,
                                   llvm::ArrayRef<unsigned> group);

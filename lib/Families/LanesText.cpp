@@ -71,15 +71,12 @@ void families::writeLanes(
   if (!inner)
     return;
   MergedVars whole;
-  int64_t size = 1;
   for (unsigned var : group)
-    if (program.vars[var].extent > 1) {
+    if (program.vars[var].extent > 1)
       whole.parts.push_back(var);
-      size *= program.vars[var].extent;
-    }
   Program merged = program;
   if (whole.parts.size() > 1)
-    whole.merged = merged.newVar("all", size);
+    whole.merged = merged.newVar("all", sizeOf(program, group));
   else
     whole.merged = *inner;
   std::string lines = "  if (count >= LANES) {\n";
@@ -121,6 +118,23 @@ void families::writeLaneByLane(HeaderText &header, const Twine &element) {
             << element << ";\n  return lanes;\n}\n";
 }
 
+void families::writeReturn(HeaderText &header, Elem result, StringRef body,
+                           const CValue &value) {
+  header.os << body << "  return "
+            << (result == Elem::BF16 ? header.program.helper("narrows_bf16")
+                                     : "(OUT_TYPE)")
+            << "(" << value.text << ");\n}\n";
+}
+
+void families::writeStoredLanes(
+    HeaderText &header, ArrayRef<unsigned> group, StringRef index, Elem result,
+    const Lin &place, llvm::function_ref<CValue(Program &, Scope &)> compute) {
+  writeLanes(header, group, index, [&](Program &of, Scope &scope) {
+    scope.store({"out", result}, place, compute(of, scope));
+    scope.line("return;");
+  });
+}
+
 CValue families::finishValue(const SummedProducts &products, Program &of,
                              Scope &scope, bool isVector) {
   scope.onOpaque = [&of, isVector, &products](Scope &inner, Value value,
@@ -149,23 +163,15 @@ void families::writeFinishBody(HeaderText &header,
   std::string body;
   Scope scope(header.program, body, 1);
   CValue value = finishValue(products, header.program, scope, false);
-  header.os << body << "  return "
-            << (products.resultElem == Elem::BF16
-                    ? header.program.helper("narrows_bf16")
-                    : "(OUT_TYPE)")
-            << "(" << value.text << ");\n}\n";
+  writeReturn(header, products.resultElem, body, value);
 }
 
 void families::writeFinishLanes(HeaderText &header,
                                 const SummedProducts &products,
                                 ArrayRef<unsigned> group, StringRef index) {
-  Buffer out;
-  out.pointer = "out";
-  out.elem = products.resultElem;
-  Lin linear = Scope::linear(products.result, products.index);
-  writeLanes(header, group, index, [&](Program &of, Scope &scope) {
-    CValue value = finishValue(products, of, scope, true);
-    scope.store(out, linear, value);
-    scope.line("return;");
-  });
+  writeStoredLanes(header, group, index, products.resultElem,
+                   Scope::linear(products.result, products.index),
+                   [&](Program &of, Scope &scope) {
+                     return finishValue(products, of, scope, true);
+                   });
 }

@@ -42,6 +42,18 @@ void writeLanes(
 /// The other way of a function that returns a vector: `element`, in lane i.
 void writeLaneByLane(HeaderText &header, const llvm::Twine &element);
 
+/// The end of a function that returns a value, which `body` computes, as an
+/// element of the result.
+void writeReturn(HeaderText &header, catalog::Elem result, llvm::StringRef body,
+                 const catalog::CValue &value);
+/// Lines that store lanes along `group`, those of the result at `place`, and
+/// leave the function, as of writeLanes().
+void writeStoredLanes(
+    HeaderText &header, llvm::ArrayRef<unsigned> group, llvm::StringRef index,
+    catalog::Elem result, const catalog::Lin &place,
+    llvm::function_ref<catalog::CValue(catalog::Program &, catalog::Scope &)>
+        compute);
+
 /// What becomes of a sum, "acc": an element of the result.
 catalog::CValue finishValue(const SummedProducts &products,
                             catalog::Program &of, catalog::Scope &scope,

@@ -27,22 +27,22 @@ static const char *kVectors = R"(
   for (int round = 0; round < 3000; ++round) {
     const long b = draw() % BATCH, m = draw() % M, n = draw() % N, d = draw() % D, e = draw() % E;
     const long want = 1 + draw() % (LANES + 2);
-#define CHECK_(matrix, along, size, vector, single, what) \
+#define CHECK_(along, size, vector, single, what) \
     { \
       const long count = min(want, size - along); \
       vf32 x = vector; \
       for (long i = 0; i < min(count, LANES); ++i) \
         if (!isNear(x[i], single, 1e-5)) return bad(what, b, m, n, along + i, x[i], single); \
     }
-    CHECK_(Q, d, D, elementsQ_D(OPERANDS, b, m, d, count), elementQ(OPERANDS, b, m, d + i), "Q along d")
-    CHECK_(Q, m, M, elementsQ_M(OPERANDS, b, m, d, count), elementQ(OPERANDS, b, m + i, d), "Q along m")
-    CHECK_(K, d, D, elementsK_D(OPERANDS, b, n, d, count), elementK(OPERANDS, b, n, d + i), "K along d")
-    CHECK_(K, n, N, elementsK_N(OPERANDS, b, n, d, count), elementK(OPERANDS, b, n + i, d), "K along n")
-    CHECK_(V, e, E, elementsV_E(OPERANDS, b, n, e, count), elementV(OPERANDS, b, n, e + i), "V along e")
-    CHECK_(V, n, N, elementsV_N(OPERANDS, b, n, e, count), elementV(OPERANDS, b, n + i, e), "V along n")
+    CHECK_(d, D, elementsQ_D(OPERANDS, b, m, d, count), elementQ(OPERANDS, b, m, d + i), "Q along d")
+    CHECK_(m, M, elementsQ_M(OPERANDS, b, m, d, count), elementQ(OPERANDS, b, m + i, d), "Q along m")
+    CHECK_(d, D, elementsK_D(OPERANDS, b, n, d, count), elementK(OPERANDS, b, n, d + i), "K along d")
+    CHECK_(n, N, elementsK_N(OPERANDS, b, n, d, count), elementK(OPERANDS, b, n + i, d), "K along n")
+    CHECK_(e, E, elementsV_E(OPERANDS, b, n, e, count), elementV(OPERANDS, b, n, e + i), "V along e")
+    CHECK_(n, N, elementsV_N(OPERANDS, b, n, e, count), elementV(OPERANDS, b, n + i, e), "V along n")
     vf32 sums;
     for (long i = 0; i < LANES; ++i) sums[i] = (float)(draw() % 65 - 32) / 8;
-    CHECK_(S, n, N, scores(OPERANDS, b, m, n, sums, count), score(OPERANDS, b, m, n + i, sums[i]), "scores")
+    CHECK_(n, N, scores(OPERANDS, b, m, n, sums, count), score(OPERANDS, b, m, n + i, sums[i]), "scores")
     if (CAUSAL && n > m + CAUSAL_OFFSET && score(OPERANDS, b, m, n, sums[0]) != -INFINITY) return bad("mask", b, m, n, 0, 0, 0);
     const long other = draw() % BATCH;
     if (sliceOf(b) < 0 || sliceOf(b) >= SLICES) return bad("slice", b, m, n, 0, sliceOf(b), SLICES);

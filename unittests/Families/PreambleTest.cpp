@@ -13,39 +13,34 @@
 using namespace fastk;
 using namespace fastk::test;
 
-/// Stores the first `count` lanes of integers that were wider before, for
-/// counts that the compiler knows, and looks at what is behind.
-static std::string storesOf(llvm::StringRef suffix, llvm::StringRef element,
-                            llvm::StringRef wide) {
-  std::string text;
-  for (int count : {1, 2, 3}) {
-    std::string n = std::to_string(count);
-    text += ("  {\n    " + element + " out[LANES + 8];\n" +
-             "    for (int i = 0; i < LANES + 8; ++i) out[i] = 77;\n    " +
-             wide + " from;\n" +
-             "    for (int i = 0; i < LANES; ++i) from[i] = seed + i;\n" +
-             "    store_" + suffix + "_" + n + "(out, &from);\n" +
-             "    for (int i = 0; i < LANES + 8; ++i)\n      if (out[i] != (i "
-             "< " +
-             n + " ? (" + element + ")(seed + i) : 77)) return printf(\"" +
-             suffix + " of " + n + " at %d\\n\", i), 1;\n  }\n")
-                .str();
+/// Stores the first N lanes of integers that were wider before, a number that
+/// the compiler knows, and looks at what is behind.
+static const char *kStores = R"(
+#define STORE_(suffix, element, wide, N) \
+  __attribute__((noinline)) static int store_##suffix##_##N(const wide *from) { \
+    element out[LANES + 8]; \
+    for (int i = 0; i < LANES + 8; ++i) out[i] = 77; \
+    fk_store_##suffix(out, __builtin_convertvector(*from, v##suffix), N); \
+    for (int i = 0; i < LANES + 8; ++i) \
+      if (out[i] != (i < N ? (element)(*from)[i % LANES] : 77)) \
+        return printf(#suffix " of " #N " at %d\n", i), 1; \
+    return 0; \
   }
-  return text;
+#define STORES_(suffix, element, wide) \
+  STORE_(suffix, element, wide, 1) STORE_(suffix, element, wide, 2) STORE_(suffix, element, wide, 3)
+STORES_(bf16, uint16_t, vi32)
+STORES_(i8, int8_t, vi32)
+STORES_(b8, uint8_t, vi32)
+STORES_(i16, int16_t, vi32)
+STORES_(i32, int32_t, vi64)
+#define RUN_(suffix, from) store_##suffix##_1(from) || store_##suffix##_2(from) || store_##suffix##_3(from)
+int main(int argc, char **argv) {
+  vi32 x;
+  vi64 y;
+  for (int i = 0; i < LANES; ++i) x[i] = y[i] = argc + i;
+  return RUN_(bf16, &x) || RUN_(i8, &x) || RUN_(b8, &x) || RUN_(i16, &x) || RUN_(i32, &y);
 }
-static std::string functionsOf(llvm::StringRef suffix, llvm::StringRef element,
-                               llvm::StringRef wide) {
-  std::string text;
-  for (int count : {1, 2, 3}) {
-    std::string n = std::to_string(count);
-    text +=
-        ("__attribute__((noinline)) static void store_" + suffix + "_" + n +
-         "(" + element + " *p, " + wide + " *v) { fk_store_" + suffix +
-         "(p, __builtin_convertvector(*v, v" + suffix + "), " + n + "); }\n")
-            .str();
-  }
-  return text;
-}
+)";
 
 /// clang stored two bytes too many, of a bf16 that is the last of a row.
 TEST(PreambleTest, LanesThatAreStoredAreAsWideAsTheirType) {
@@ -59,21 +54,9 @@ TEST(PreambleTest, LanesThatAreStoredAreAsWideAsTheirType) {
     for (const char *helper :
          {"store_bf16", "store_i8", "store_b8", "store_i16", "store_i32"})
       program.helper(helper);
-    std::string functions, stores;
-    for (auto [suffix, element, wide] : {std::tuple("bf16", "uint16_t", "vi32"),
-                                         {"i8", "int8_t", "vi32"},
-                                         {"b8", "uint8_t", "vi32"},
-                                         {"i16", "int16_t", "vi32"},
-                                         {"i32", "int32_t", "vi64"}}) {
-      functions += functionsOf(suffix, element, wide);
-      stores += storesOf(suffix, element, wide);
-    }
     EXPECT_EQ(runOnHost("#include <stdio.h>\n#define LANES " +
                             std::to_string(machine.lanes()) + "\n" +
-                            catalog::preamble(program) + functions +
-                            "int main(int argc, char **argv) {\n  const int "
-                            "seed = argc;\n" +
-                            stores + "  return 0;\n}\n",
+                            catalog::preamble(program) + kStores,
                         "c"),
               "");
   }

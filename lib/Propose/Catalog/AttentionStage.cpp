@@ -14,47 +14,32 @@
 
 #include "Kernel.h"
 
+#include "llvm/ADT/SmallVectorExtras.h"
+
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-SmallVector<Lin> KernelEmitter::placeLoops(const Reduction &reduction,
-                                           ArrayRef<Lin> index, bool anywhere) {
+SmallVector<Lin> KernelEmitter::placeLoopsAnywhere(const Reduction &reduction) {
   linalg::GenericOp op = reduction.op;
-  std::optional<SmallVector<Lin>> loops;
-  if (!anywhere)
-    loops = loopsAt(op, reduction.result, index);
-  SmallVector<Lin> placed;
-  for (auto [d, extent] : llvm::enumerate(op.getStaticLoopRanges()))
-    if (loops && !llvm::is_contained(reduction.reductionDims, d))
-      placed.push_back((*loops)[d]);
-    else
-      placed.push_back(
-          extent == 1 ? Lin(0)
-                      : Lin::ofVar(program.newVar(program.fresh("k"), extent)));
-  return placed;
+  return llvm::map_to_vector(op.getStaticLoopRanges(),
+                             [&](int64_t extent) { return placeLoop(extent); });
 }
 
 Discovery KernelEmitter::discoverElement(const Reduction &reduction,
                                          Value element, ArrayRef<Lin> index) {
-  Discovery found;
+  auto discoverAt = [&](ArrayRef<Lin> loops) {
+    return discoverWith(
+        [&](Scope &scope) { scope.bodyAt(reduction.op, element, loops); });
+  };
+  if (auto loops = placeLoops(reduction, index))
+    if (Discovery found = discoverAt(*loops); found.failure.empty())
+      return found;
   // An index into dimensions that reshapes merge is not linear in their parts;
   // what an element is made of is the same everywhere.
-  for (bool anywhere : {false, true}) {
-    SmallVector<Lin> loops = placeLoops(reduction, index, anywhere);
-    found = discoverWith(
-        [&](Scope &scope) { scope.bodyAt(reduction.op, element, loops); });
-    if (found.failure.empty())
-      break;
-  }
-  return found;
-}
-
-void KernelEmitter::appendUses(Discovery factor, std::vector<Use> &uses) {
-  for (std::vector<Use> *each : {&factor.uses, &factor.expensive})
-    uses.insert(uses.end(), each->begin(), each->end());
+  return discoverAt(placeLoopsAnywhere(reduction));
 }
 
 std::optional<Use> KernelEmitter::findScores(std::vector<Use> uses,

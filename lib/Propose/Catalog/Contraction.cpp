@@ -56,8 +56,7 @@ bool KernelEmitter::lookIntoPads(Discovery &discovery) {
     Discovery inside = discover(source, index);
     if (!inside.failure.empty())
       return program.fail(inside.failure);
-    for (std::vector<Use> *each : {&inside.uses, &inside.expensive})
-      uses.insert(uses.end(), each->begin(), each->end());
+    appendUses(inside, uses);
   }
   discovery.uses = std::move(uses);
   return true;
@@ -69,12 +68,9 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
   if (keepsPads && !c.windowed)
     return false;
   linalg::GenericOp op = c.reduction.op;
-  auto loops = loopsAt(op, c.reduction.result, use.index);
+  auto loops = placeLoops(c.reduction, use.index);
   if (!loops)
     return program.fail("a contraction with an unusual output map");
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  for (unsigned d : c.k)
-    (*loops)[d] = Lin::ofVar(program.newVar(program.fresh("k"), ranges[d]));
   Value initial = op.getDpsInits()[c.reduction.result];
   AffineMap initialMap =
       op.getIndexingMapsArray()[op.getNumDpsInputs() + c.reduction.result];
@@ -101,8 +97,7 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
       if (!found.failure.empty())
         return program.fail(found.failure);
       if (isOperands) {
-        for (Use &expensive : found.expensive)
-          found.uses.push_back(expensive);
+        llvm::append_range(found.uses, found.expensive);
         if (keepsPads && !lookIntoPads(found))
           return false;
       }

@@ -99,9 +99,13 @@ private:
   /// The whole program.
   bool join(llvm::StringRef signature, CKernel &kernel);
   /// The loops of a reduction at an index of its result, those that are reduced
-  /// as variables of their own; with `anywhere` all of them.
-  llvm::SmallVector<Lin> placeLoops(const Reduction &reduction,
-                                    llvm::ArrayRef<Lin> index, bool anywhere);
+  /// as variables of their own. Nothing: they are not linear in the index.
+  std::optional<llvm::SmallVector<Lin>> placeLoops(const Reduction &reduction,
+                                                   llvm::ArrayRef<Lin> index);
+  /// All of them as variables.
+  llvm::SmallVector<Lin> placeLoopsAnywhere(const Reduction &reduction);
+  /// A variable of a loop's values, unless it has one.
+  Lin placeLoop(int64_t extent);
   /// What a value of a reduction's body reads there.
   Discovery discoverElement(const Reduction &reduction, mlir::Value element,
                             llvm::ArrayRef<Lin> index);
@@ -111,7 +115,7 @@ private:
   std::optional<Use> findScores(std::vector<Use> uses,
                                 std::vector<Use> &others);
   /// What a factor reads that no expression computes, or only at a cost.
-  static void appendUses(Discovery factor, std::vector<Use> &uses);
+  static void appendUses(const Discovery &factor, std::vector<Use> &uses);
   /// What `emit` does, or nothing: false where it cannot.
   bool attempt(llvm::function_ref<bool()> emit);
   /// Emits two products with a softmax between.

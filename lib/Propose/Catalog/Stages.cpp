@@ -148,6 +148,28 @@ static bool isStage(const Contraction &c) {
   return !c.m.empty() && !c.n.empty() && c.mSize * c.nSize >= 16;
 }
 
+Lin KernelEmitter::placeLoop(int64_t extent) {
+  return extent == 1 ? Lin(0)
+                     : Lin::ofVar(program.newVar(program.fresh("d"), extent));
+}
+
+std::optional<SmallVector<Lin>>
+KernelEmitter::placeLoops(const Reduction &reduction, ArrayRef<Lin> index) {
+  linalg::GenericOp op = reduction.op;
+  auto loops = loopsAt(op, reduction.result, index);
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  if (loops)
+    for (unsigned d : reduction.reductionDims)
+      (*loops)[d] = placeLoop(ranges[d]);
+  return loops;
+}
+
+void KernelEmitter::appendUses(const Discovery &factor,
+                               std::vector<Use> &uses) {
+  llvm::append_range(uses, factor.uses);
+  llvm::append_range(uses, factor.expensive);
+}
+
 bool KernelEmitter::attempt(llvm::function_ref<bool()> emit) {
   Program savedProgram = program;
   std::vector<std::string> savedStages = stages, savedRefusals = refusals;
@@ -170,10 +192,8 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
     return program.fail(
         "a value that is not a tensor of static, non-zero shape");
   SmallVector<Lin> index;
-  for (auto [d, extent] : llvm::enumerate(type.getShape()))
-    index.push_back(
-        extent == 1 ? Lin(0)
-                    : Lin::ofVar(program.newVar(program.fresh("d"), extent)));
+  for (int64_t extent : type.getShape())
+    index.push_back(placeLoop(extent));
 
   // No family takes the sums that the root is.
   bool isRefused = false;
@@ -309,18 +329,10 @@ bool KernelEmitter::prepareRows(Value root, ArrayRef<Lin> index,
     if (!looked.insert(use.value.getAsOpaquePointer()).second)
       continue;
     auto reduction = matchReduction(use.value);
-    auto loops = reduction
-                     ? loopsAt(reduction->op, reduction->result, use.index)
-                     : std::nullopt;
+    const unsigned firstReduced = program.vars.size();
+    auto loops = reduction ? placeLoops(*reduction, use.index) : std::nullopt;
     if (!loops)
       continue;
-    SmallVector<int64_t> ranges = reduction->op.getStaticLoopRanges();
-    const unsigned firstReduced = program.vars.size();
-    for (unsigned d : reduction->reductionDims)
-      (*loops)[d] =
-          ranges[d] == 1
-              ? Lin(0)
-              : Lin::ofVar(program.newVar(program.fresh("r"), ranges[d]));
     // A stage has the loops of one reduction around an element: another one
     // for each of its elements comes before.
     auto staysInside = [&](const Use &u) {
