@@ -48,14 +48,8 @@ static const char *kVectors = R"(
     if (sliceOf(b) < 0 || sliceOf(b) >= SLICES) return bad("slice", b, m, n, 0, sliceOf(b), SLICES);
     if (sliceOf(b) == sliceOf(other) && (elementK(OPERANDS, b, n, d) != elementK(OPERANDS, other, n, d) || elementV(OPERANDS, b, n, e) != elementV(OPERANDS, other, n, e)))
       return bad("shared keys", b, m, n, other, 0, 0);
-    const long ofE = min(want, E - e), behind = e + ofE < E ? outOffset(b, m, e + ofE) : -1;
-    const OUT_TYPE before = behind < 0 ? 0 : out[behind];
-    finishColumns(out, OPERANDS, b, m, e, sums, ofE);
-    for (long i = 0; i < min(ofE, LANES); ++i) {
-      const float y = read_(out[outOffset(b, m, e + i)]), wanted = read_(finish(OPERANDS, b, m, e + i, sums[i]));
-      if (!isNear(y, wanted, OUT_BITS == 32 ? 1e-5 : 1e-2)) return bad("result", b, m, e + i, 0, y, wanted);
-    }
-    if (behind >= 0 && ofE < LANES && memcmp(&before, &out[behind], sizeof before)) return bad("what is behind", b, m, e, 0, 1, 0);
+    const long ofE = min(want, E - e);
+    CHECK_COLUMNS_(e, E, ofE)
   }
 )";
 

@@ -42,16 +42,7 @@ static const char *kVectors = R"(
     x = elementsB_N(OPERANDS, b, n, k, ofN);
     for (long i = 0; i < min(ofN, LANES); ++i)
       if (!isNear(x[i], elementB(OPERANDS, b, n + i, k), 1e-5)) return bad("B along n", b, m, n + i, k, x[i], elementB(OPERANDS, b, n + i, k));
-    vf32 sums;
-    for (long i = 0; i < LANES; ++i) sums[i] = (float)(draw() % 65 - 32) / 8;
-    const long behind = n + ofN < N ? outOffset(b, m, n + ofN) : -1;
-    const OUT_TYPE before = behind < 0 ? 0 : out[behind];
-    finishColumns(out, OPERANDS, b, m, n, sums, ofN);
-    for (long i = 0; i < min(ofN, LANES); ++i) {
-      const float y = read_(out[outOffset(b, m, n + i)]), wanted = read_(finish(OPERANDS, b, m, n + i, sums[i]));
-      if (!isNear(y, wanted, OUT_BITS == 32 ? 1e-5 : 1e-2)) return bad("result", b, m, n + i, 0, y, wanted);
-    }
-    if (behind >= 0 && ofN < LANES && memcmp(&before, &out[behind], sizeof before)) return bad("what is behind", b, m, n, 0, 1, 0);
+    CHECK_COLUMNS_(n, N, ofN)
   }
 )";
 

@@ -97,6 +97,20 @@ static int bad(const char *what, long a, long b, long c, long d, double x, doubl
   printf("%s at %ld %ld %ld %ld: %g, not %g\n", what, a, b, c, d, x, wanted);
   return 1;
 }
+// What becomes of sums of columns from c on is stored, as single ones are, and no more.
+#define CHECK_COLUMNS_(c, columns, count) \
+  { \
+    vf32 sums; \
+    for (long i = 0; i < LANES; ++i) sums[i] = (float)(draw() % 65 - 32) / 8; \
+    const long behind = c + count < columns ? outOffset(b, m, c + count) : -1; \
+    const OUT_TYPE before = behind < 0 ? 0 : out[behind]; \
+    finishColumns(out, OPERANDS, b, m, c, sums, count); \
+    for (long i = 0; i < min(count, LANES); ++i) { \
+      const float y = read_(out[outOffset(b, m, c + i)]), wanted = read_(finish(OPERANDS, b, m, c + i, sums[i])); \
+      if (!isNear(y, wanted, OUT_BITS == 32 ? 1e-5 : 1e-2)) return bad("result", b, m, c + i, 0, y, wanted); \
+    } \
+    if (behind >= 0 && count < LANES && memcmp(&before, &out[behind], sizeof before)) return bad("what is behind", b, m, c, 0, 1, 0); \
+  }
 )";
 
 std::string fastk::test::runOnHost(const std::string &program,

@@ -27,9 +27,10 @@ std::string runOnHost(const std::string &program, llvm::StringRef ending);
 /// family does not take the workload.
 ///
 /// Checks may use draw(), read_() of an element of the result, isNear() and
-/// bad(), which prints where something is wrong; `out` and `elements` are the
-/// result and the number of its elements, a0, a1, ... the function's operands.
-/// `functions` stand before main().
+/// bad(), which prints where something is wrong, and of cores with columns
+/// CHECK_COLUMNS_(), whether finishColumns() is finish(); `out` and `elements`
+/// are the result and the number of its elements, a0, a1, ... the function's
+/// operands. `functions` stand before main().
 bool checkOnHost(llvm::StringRef family, llvm::StringRef core,
                  CanonicalForm &form, const std::string &checks,
                  const std::string &about, uint64_t number,
