@@ -193,6 +193,8 @@ private:
     }
     std::string body;
     Scope scope(program, body, 1);
+    // Halves of rows that were turned: positions of tokens as angles.
+    scope.choosesPieces = !op->getBlock()->getOps<tensor::ConcatOp>().empty();
     CValue value = scope.bodyAt(op, side.factor, loops);
     os << body << "  return " << type << "(" << value.text << ");\n}\n";
   }

@@ -22,9 +22,21 @@ class Matcher {
 public:
   Matcher(Block &body, std::string &why) : body(body), why(why) {}
 
-  std::optional<Contraction> run() {
+  /// `mayBatch`: the outer loops of one factor alone may be batches.
+  std::optional<Contraction> run(bool mayBatch) {
     if (!matchSummedProducts(body, found, why) || !groupVars())
       return std::nullopt;
+    place();
+    if (mayBatch && !isAddressed())
+      for (auto group : {&Contraction::n, &Contraction::m})
+        for (size_t count = 1; count < (found.*group).size(); ++count)
+          if (std::optional<Contraction> split = splitOff(group, count))
+            return split;
+    return std::move(found);
+  }
+
+private:
+  void place() {
     describe(found.a, found.m);
     describe(found.b, found.n);
     Lin linear = Scope::linear(found.result, found.index);
@@ -33,10 +45,38 @@ public:
     found.resultN = strideOf(found.program, found.n, linear);
     if (found.mSize == 1)
       found.resultM = llvm::alignTo(found.nSize, 16);
-    return std::move(found);
   }
 
-private:
+  /// Whether one number for each group says where the result and all lies that
+  /// is not computed.
+  bool isAddressed() const {
+    return found.resultBatch && found.resultM && found.resultN &&
+           isAddressed(found.a) && isAddressed(found.b);
+  }
+  bool isAddressed(const ContractionSide &side) const {
+    return side.isPlain || !placeOf(found, side.factor);
+  }
+
+  /// With the first `count` loops of the group as batches, which the other
+  /// factor does not know. Nothing: that does not say where all lies, either.
+  std::optional<Contraction> splitOff(SmallVector<unsigned> Contraction::*group,
+                                      size_t count) {
+    Contraction whole = found;
+    auto &vars = found.*group;
+    found.batch.append(vars.begin(), vars.begin() + count);
+    llvm::sort(found.batch);
+    vars.erase(vars.begin(), vars.begin() + count);
+    setSizes();
+    ContractionSide &other = group == &Contraction::n ? found.a : found.b;
+    other.isShared = whole.batchSize == 1;
+    found.a.isPlain = found.b.isPlain = false;
+    place();
+    if (isAddressed())
+      return std::move(found);
+    found = std::move(whole);
+    return std::nullopt;
+  }
+
   bool groupVars() {
     found.a.factor = found.lhs;
     found.b.factor = found.rhs;
@@ -60,11 +100,15 @@ private:
        : inA[var]           ? found.m
                             : found.n)
           .push_back(var);
+    setSizes();
+    return true;
+  }
+
+  void setSizes() {
     found.batchSize = found.sizeOf(found.batch);
     found.mSize = found.sizeOf(found.m);
     found.nSize = found.sizeOf(found.n);
     found.kSize = found.sizeOf(found.k);
-    return true;
   }
 
   void describe(ContractionSide &side, ArrayRef<unsigned> outer) {
@@ -100,5 +144,10 @@ private:
 
 std::optional<Contraction> families::matchContraction(Block &body,
                                                       std::string &why) {
-  return Matcher(body, why).run();
+  return Matcher(body, why).run(/*mayBatch=*/false);
+}
+
+std::optional<Contraction> families::matchBatchedContraction(Block &body,
+                                                             std::string &why) {
+  return Matcher(body, why).run(/*mayBatch=*/true);
 }

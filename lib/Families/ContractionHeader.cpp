@@ -54,11 +54,10 @@ private:
     writeResultVars();
     Lin linear = Scope::linear(contraction.result, contraction.index);
     os << "  return " << program.linText(linear) << ";\n}\n";
-    // As a number in registers, so that two are converted at once.
-    os << "FASTK_DEVICE float finishValue(OPERAND_PARAMETERS, i32 b, i32 m, "
-          "i32 n, float acc) {\n";
+    const size_t begin = text.size();
     writeResultVars();
-    std::string body;
+    std::string body = text.substr(begin);
+    text.resize(begin);
     Scope scope(program, body, 1);
     scope.onOpaque = [&](Scope &inner, Value value, ArrayRef<Lin>) -> CValue {
       if (value != contraction.op->getResult(0)) {
@@ -68,8 +67,8 @@ private:
       return families::sumWithStart(contraction, inner);
     };
     CValue value = scope.at(contraction.result, contraction.index);
-    os << body << "  return " << value.text << ";\n}\n";
-    writeRounded(contraction.resultElem, {"b", "m", "n"}, "n");
+    HeaderText::writeFinish(contraction.resultElem, {"b", "m", "n"}, {"b", "m"},
+                            "n", body, value.text);
   }
 };
 } // namespace

@@ -38,7 +38,8 @@ void ContractionMacros::writeSide(StringRef name, const ContractionSide &side) {
   // Of what is computed the order is the program's to choose.
   bool isKMajor = !side.isPlain || side.k == 1;
   define(name + "_K_MAJOR", isKMajor);
-  define(name + "_BATCHED", !side.isPlain || side.batch != 0);
+  define(name + "_BATCHED",
+         !side.isShared && (!side.isPlain || side.batch != 0));
   define(name + "_OFFSET", side.offset * bytesOf(side.elem));
   define(name + "_BATCH_STRIDE", side.batch);
   define(name + "_ROW_STRIDE", isKMajor ? side.outer : side.k);

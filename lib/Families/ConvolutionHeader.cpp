@@ -97,10 +97,10 @@ private:
     writeResultVars();
     Lin linear = Scope::linear(convolution.result, convolution.index);
     os << "  return " << program.linText(linear) << ";\n}\n";
-    // As a number in registers, so that two are converted at once.
-    open("float", "finishValue", coordinates, ", float acc");
+    const size_t begin = text.size();
     writeResultVars();
-    std::string body;
+    std::string body = text.substr(begin);
+    text.resize(begin);
     Scope scope(program, body, 1);
     scope.onOpaque = [&](Scope &inner, Value value, ArrayRef<Lin>) -> CValue {
       if (value != convolution.op->getResult(0)) {
@@ -110,8 +110,8 @@ private:
       return families::sumWithStart(convolution, inner);
     };
     CValue value = scope.at(convolution.result, convolution.index);
-    os << body << "  return " << value.text << ";\n}\n";
-    writeRounded(convolution.resultElem, coordinates, pairs);
+    HeaderText::writeFinish(convolution.resultElem, coordinates, {"g", "o"},
+                            pairs, body, value.text);
   }
 };
 } // namespace

@@ -52,8 +52,8 @@ static Sample sample(uint64_t seed, uint64_t number) {
 
 ArrayRef<Core> families::cores() {
   static const Core table[] = {
-      {"contraction", describe<matchContraction>, describeInC<matchContraction>,
-       sample<families::sampleContraction>},
+      {"contraction", describe<matchBatchedContraction>,
+       describeInC<matchContraction>, sample<families::sampleContraction>},
       {"reduction", describe<matchReductions>, describeInC<matchHostReductions>,
        sample<families::sampleReduction>},
       {"attention", describe<matchAttention>, describeInC<matchAttention>,

@@ -7,6 +7,8 @@
 
 #include "HeaderText.h"
 #include "CudaText.h"
+#include "KeptText.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -80,4 +82,68 @@ void HeaderText::writeRounded(Elem result, ArrayRef<StringRef> coordinates,
      << ", float acc0, float acc1) {\n  return "
      << (result == Elem::F16 ? "packF16" : "packBF16") << "(finishValue"
      << arguments << ", acc0), finishValue" << next << ", acc1));\n}\n";
+}
+
+/// ", i32 m, i32 n", or ", m, n".
+static std::string listOf(ArrayRef<StringRef> names, StringRef type = "",
+                          StringRef next = "") {
+  std::string list;
+  for (StringRef each : names)
+    list += (", " + type + each + (each == next ? " + 1" : "")).str();
+  return list;
+}
+
+void HeaderText::writeFinish(Elem result, ArrayRef<StringRef> coordinates,
+                             ArrayRef<StringRef> fixed, StringRef column,
+                             StringRef body, StringRef value) {
+  SmallVector<StringRef> changing{"acc"};
+  for (StringRef each : coordinates)
+    if (!llvm::is_contained(fixed, each))
+      changing.push_back(each);
+  KeptText kept = keepLines(body, fixed, changing);
+  const size_t count = kept.names.size();
+  os << "// Whether each sum has an element of an operand of its own.\n";
+  define("FINISH_LOADS", kept.loadsEach);
+  os << "// What sums of the same " << llvm::join(fixed, " and ")
+     << " need is computed once, and kept.\n"
+     << "#define KEPT " << count << "\nstruct Kept {\n  float v["
+     << std::max<size_t>(count, 1) << "];\n};\n"
+     << "FASTK_DEVICE Kept keep(OPERAND_PARAMETERS" << listOf(fixed, "i32 ")
+     << ") {\n"
+     << kept.keep << "  Kept kept = {};\n";
+  for (auto [number, name] : llvm::enumerate(kept.names))
+    os << "  kept.v[" << number << "] = " << name << ";\n";
+  os << "  return kept;\n}\n"
+     << "// What another lane of the warp keeps.\n"
+     << "FASTK_DEVICE Kept keptOf(const Kept &mine, u32 lane) {\n"
+     << "  Kept kept = {};\n#pragma unroll\n  for (int i = 0; i < KEPT; ++i)\n"
+     << "    kept.v[i] = __shfl_sync(0xffffffffu, mine.v[i], lane);\n"
+     << "  return kept;\n}\n";
+  // As a number in registers, so that two are converted at once.
+  std::string parameters = "(OPERAND_PARAMETERS" + listOf(coordinates, "i32 ");
+  std::string arguments = "(OPERANDS" + listOf(coordinates);
+  std::string ofKept = "keep(OPERANDS" + listOf(fixed) + ")";
+  os << "FASTK_DEVICE float finishValue" << parameters
+     << ", float acc, const Kept &kept) {\n"
+     << kept.finish << "  return " << value << ";\n}\n";
+  std::string type = cudaType(result);
+  os << "FASTK_DEVICE " << type << " finish" << parameters
+     << ", float acc, const Kept &kept) {\n  return " << type << "(finishValue"
+     << arguments << ", acc, kept));\n}\n"
+     << "FASTK_DEVICE " << type << " finish" << parameters
+     << ", float acc) {\n  return finish" << arguments << ", acc, " << ofKept
+     << ");\n}\n";
+  if (bytesOf(result) != 2 || column.empty())
+    return;
+  os << "// Of columns " << column << " (even) and " << column
+     << " + 1, the first in the low half.\n"
+     << "FASTK_DEVICE u32 finish2" << parameters
+     << ", float acc0, float acc1, const Kept &kept0, const Kept &kept1) {\n"
+     << "  return " << (result == Elem::F16 ? "packF16" : "packBF16")
+     << "(finishValue" << arguments << ", acc0, kept0), finishValue(OPERANDS"
+     << listOf(coordinates, "", column) << ", acc1, kept1));\n}\n"
+     << "FASTK_DEVICE u32 finish2" << parameters
+     << ", float acc0, float acc1) {\n  return finish2" << arguments
+     << ", acc0, acc1, " << ofKept << ", keep(OPERANDS"
+     << listOf(fixed, "", column) << "));\n}\n";
 }

@@ -32,6 +32,14 @@ public:
   void writeRounded(catalog::Elem result,
                     llvm::ArrayRef<llvm::StringRef> coordinates,
                     llvm::StringRef column);
+  /// finishValue(), finish() and finish2() of a sum, whose lines are \p body
+  /// and whose result is \p value; and keep(), which computes for coordinates
+  /// \p fixed alone what they then need not compute for each sum.
+  void writeFinish(catalog::Elem result,
+                   llvm::ArrayRef<llvm::StringRef> coordinates,
+                   llvm::ArrayRef<llvm::StringRef> fixed,
+                   llvm::StringRef column, llvm::StringRef body,
+                   llvm::StringRef value);
   /// OUT_TYPE, and OPERAND_PARAMETERS and OPERANDS of a workload's body.
   void writeOperands(mlir::Block &body, catalog::Elem result);
   /// Lines that declare the variables of a group, outermost first, from its one

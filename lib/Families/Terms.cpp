@@ -156,11 +156,38 @@ const Term *Terms::make(Value tensor, ArrayRef<Lin> index) {
       return fail("a slice is at no known place");
     return at(slice.getSource(), *source);
   }
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return this->concat(concat, index);
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return this->generic(generic, tensor, index);
   return fail("it computes something that is neither elementwise nor a "
               "reduction: " +
               op->getName().getStringRef());
+}
+
+/// One of its inputs' elements, as the place along its dimension says.
+const Term *Terms::concat(tensor::ConcatOp op, ArrayRef<Lin> index) {
+  const uint64_t dim = op.getDim();
+  SmallVector<const Term *> operands(1, this->index(index[dim]));
+  SmallVector<Lin> source(index);
+  for (Value input : op.getInputs()) {
+    operands.push_back(at(input, source));
+    source[dim] =
+        source[dim] - cast<RankedTensorType>(input.getType()).getDimSize(dim);
+  }
+  if (!failure.empty())
+    return nullptr;
+  Term term;
+  term.kind = Term::Compute;
+  term.type = op.getResultType().getElementType();
+  term.op = op;
+  std::string key = "concat " + std::to_string(dim);
+  for (Value input : op.getInputs())
+    llvm::raw_string_ostream(key) << " " << input.getType();
+  for (const Term *each : operands)
+    key += " " + std::to_string(each->number);
+  term.operands = std::move(operands);
+  return intern(std::move(term), std::move(key));
 }
 
 const Term *Terms::generic(linalg::GenericOp op, Value tensor,

@@ -73,6 +73,8 @@ private:
   const Term *compute(mlir::Operation *op,
                       llvm::SmallVector<const Term *> operands);
   const Term *make(mlir::Value tensor, llvm::ArrayRef<catalog::Lin> index);
+  const Term *concat(mlir::tensor::ConcatOp op,
+                     llvm::ArrayRef<catalog::Lin> index);
   const Term *generic(mlir::linalg::GenericOp op, mlir::Value tensor,
                       llvm::ArrayRef<catalog::Lin> index);
   const Term *argument(mlir::linalg::GenericOp op, mlir::BlockArgument argument,

@@ -47,30 +47,43 @@ static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
                      plan->launches ? &*plan->launches : nullptr);
 }
 
+using FirstChoices = std::vector<std::pair<const AdmittedFamily *, Instance>>;
+
+static void insertByCost(FirstChoices &choices,
+                         FirstChoices::value_type &&choice) {
+  auto place = llvm::upper_bound(
+      choices, choice.second.cost,
+      [](int64_t cost, const auto &each) { return cost < each.second.cost; });
+  choices.insert(place, std::move(choice));
+}
+
 /// The first choices of families for a core, those first that should be
-/// fastest. Estimates for the host have one unit; those for GPUs have none in
-/// common, so that their families stay in order.
-static std::vector<std::pair<const AdmittedFamily *, Instance>>
-firstChoices(FamiliesOfCore families, Precision loosest,
-             families::CoreInstance core) {
-  std::vector<std::pair<const AdmittedFamily *, Instance>> choices;
+/// fastest. Estimates for the host have one unit; those for GPUs need have none
+/// in common, so that their families stay in order.
+static FirstChoices firstChoices(FamiliesOfCore families, Precision loosest,
+                                 families::CoreInstance core) {
+  FirstChoices choices;
   for (const AdmittedFamily &admitted : families(core.core)) {
     if (std::max(admitted.accepts, admitted.precision) > loosest)
       continue;
     families::acceptClass(core, stringifyPrecision(admitted.accepts));
     std::string why;
     for (Instance &instance :
-         families::instantiate(admitted.family, core, 1, why)) {
-      auto place = core.host
-                       ? llvm::upper_bound(choices, instance.cost,
-                                           [](int64_t cost, const auto &e) {
-                                             return cost < e.second.cost;
-                                           })
-                       : choices.end();
-      choices.emplace(place, &admitted, std::move(instance));
-    }
+         families::instantiate(admitted.family, core, 1, why))
+      if (core.host)
+        insertByCost(choices, {&admitted, std::move(instance)});
+      else
+        choices.emplace_back(&admitted, std::move(instance));
   }
   return choices;
+}
+
+/// Whether a workload is a product that may be rounded: a convolution and a
+/// contraction, of which all families estimate clocks.
+static bool isRoundedProduct(ArrayRef<families::CoreInstance> cores) {
+  return llvm::any_of(cores, [](const families::CoreInstance &core) {
+    return core.isProduct && core.acceptsTF32;
+  });
 }
 
 FamilyChoices::FamilyChoices(WorkloadMatcher &matcher, FamiliesOfCore families,
@@ -89,16 +102,32 @@ FamilyChoices::lower(CanonicalForm &form) {
     return {nullptr, nullptr};
   std::string why;
   Precision loosest = matcher.filterFor(form.key).loosest;
-  for (const families::CoreInstance &core :
-       families::findCores(form.getPattern().front(), target, why, machine,
-                           stringifyPrecision(loosest)))
-    for (auto &[admitted, instance] : firstChoices(families, loosest, core))
+  std::vector<families::CoreInstance> cores =
+      families::findCores(form.getPattern().front(), target, why, machine,
+                          stringifyPrecision(loosest));
+  auto lowerByFirst = [&](FirstChoices first) -> OwningOpRef<ModuleOp> {
+    for (auto &[admitted, instance] : first)
       if (OwningOpRef<ModuleOp> lowered =
               lowerBy(*admitted, instance, form.getLowering(), target)) {
         choice = {admitted, std::move(instance)};
-        return {admitted, std::move(lowered)};
+        return lowered;
       }
-  return {nullptr, nullptr};
+    return nullptr;
+  };
+  OwningOpRef<ModuleOp> lowered;
+  FirstChoices all;
+  const bool isOneOf = isRoundedProduct(cores);
+  for (const families::CoreInstance &core : cores) {
+    FirstChoices ofCore = firstChoices(families, loosest, core);
+    if (isOneOf)
+      for (auto &each : ofCore)
+        insertByCost(all, std::move(each));
+    else if ((lowered = lowerByFirst(std::move(ofCore))))
+      break;
+  }
+  if (!lowered)
+    lowered = lowerByFirst(std::move(all));
+  return {choice ? choice->admitted : nullptr, std::move(lowered)};
 }
 
 bool FamilyChoices::serves(CanonicalForm &form) {

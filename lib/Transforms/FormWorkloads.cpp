@@ -96,6 +96,16 @@ static bool areSinglesAsked(Block &, WinnerQuery &winners, WorkloadOp known) {
   return winners.takesSingleResults() && known && known.getNumResults() > 1;
 }
 
+/// Of a product whose result is needed by what it was fused with and by others.
+static bool arePlainAskedOf(const form::BlockGraph &graph, WinnerQuery &) {
+  return llvm::any_of(graph.nodes, [](const form::Node &node) {
+    return node.role == form::Role::Compute &&
+           (node.kind == form::Kind::Contraction ||
+            node.kind == form::Kind::BatchContraction ||
+            node.kind == form::Kind::Convolution);
+  });
+}
+
 /// Of a norm, and no sum of products.
 static bool areSinglesAskedOf(const form::BlockGraph &graph, WinnerQuery &) {
   return llvm::all_of(graph.nodes, [](const form::Node &node) {
@@ -133,6 +143,8 @@ static constexpr FusionMode kModes[] = {
     // none: few programs are of a convolution and its pooling.
     {Fusion::Greedy, "greedy", form::fuseGreedyApart, true, false, nullptr,
      isApartAskedOf},
+    {Fusion::Greedy, "greedy", form::fuseGreedyPlain, true, false,
+     areSinglesAsked, arePlainAskedOf},
     {Fusion::Greedy, "greedy", form::fuseSingleResults, true, false,
      areSinglesAsked, areSinglesAskedOf},
     {Fusion::Op, "op", form::fuseOp, false, false}};

@@ -152,8 +152,8 @@ void fastk::form::fuseWhole(BlockGraph &graph) {
 namespace {
 class Greedy {
 public:
-  Greedy(BlockGraph &graph, bool joinsPoolings)
-      : graph(graph), joinsPoolings(joinsPoolings) {}
+  Greedy(BlockGraph &graph, bool joinsPoolings, bool endsPlain)
+      : graph(graph), joinsPoolings(joinsPoolings), endsPlain(endsPlain) {}
 
   void run() {
     for (unsigned index = 0; index < graph.nodes.size(); ++index)
@@ -215,16 +215,19 @@ private:
     }
   }
 
+  bool isOnlyReader(unsigned node, const Candidate &candidate) {
+    return graph.forEachConsumer(
+        candidate.producer.node,
+        [&](unsigned consumer, Value) { return consumer == node; });
+  }
+
   /// A pooling joins the convolution whose result only it reads.
   void placePooling(unsigned node) {
     for (const Candidate &candidate : candidates(node)) {
       if (!joinsPoolings || !groupOf(candidate).hasConvolution ||
           groupOf(candidate).hasPooling)
         continue;
-      bool onlyReader = graph.forEachConsumer(
-          candidate.producer.node,
-          [&](unsigned consumer, Value) { return consumer == node; });
-      if (onlyReader && graph.tryJoin(node, candidate.group))
+      if (isOnlyReader(node, candidate) && graph.tryJoin(node, candidate.group))
         return;
     }
     graph.newGroup(node);
@@ -317,7 +320,8 @@ private:
       return groupOf(candidate).kind >= GroupKind::Opaque &&
              cast<RankedTensorType>(candidate.producer.value.getType())
                      .getNumElements() == size &&
-             !startsReduction(node, candidate.producer);
+             !startsReduction(node, candidate.producer) &&
+             (!endsPlain || isOnlyReader(node, candidate));
     });
     tryEach([&](const Candidate &candidate) {
       return groupOf(candidate).kind == GroupKind::Reduction;
@@ -425,17 +429,22 @@ private:
   }
 
   BlockGraph &graph;
-  bool joinsPoolings;
+  bool joinsPoolings, endsPlain;
 };
 } // namespace
 
-static void runGreedy(BlockGraph &graph, bool joinsPoolings) {
+static void runGreedy(BlockGraph &graph, bool joinsPoolings,
+                      bool endsPlain = false) {
   graph.mostOperands = kMostOperands;
-  Greedy(graph, joinsPoolings).run();
+  Greedy(graph, joinsPoolings, endsPlain).run();
 }
 
 void fastk::form::fuseGreedy(BlockGraph &graph) {
   runGreedy(graph, /*joinsPoolings=*/true);
+}
+
+void fastk::form::fuseGreedyPlain(BlockGraph &graph) {
+  runGreedy(graph, /*joinsPoolings=*/true, /*endsPlain=*/true);
 }
 
 void fastk::form::fuseGreedyApart(BlockGraph &graph) {

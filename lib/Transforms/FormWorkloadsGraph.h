@@ -189,6 +189,9 @@ void fuseOp(BlockGraph &graph);
 void fuseGreedy(BlockGraph &graph);
 /// As fuseGreedy(), but no pooling is part of a convolution's group.
 void fuseGreedyApart(BlockGraph &graph);
+/// As fuseGreedy(), but what a contraction's group computes for several ops is
+/// its end.
+void fuseGreedyPlain(BlockGraph &graph);
 /// Regions of one result each: what is read by several others, or is a result,
 /// ends a region, but for what is elementwise.
 void fuseSingleResults(BlockGraph &graph);

@@ -37,6 +37,9 @@
 #define K_OUTER_AT(b) (K_ALIGNED ? outerK(b) : 0)
 #define V_INNER_AT(b) (V_ALIGNED ? innerV(b) : (b))
 #define V_OUTER_AT(b) (V_ALIGNED ? outerV(b) : 0)
+#define Q_BLOCKS (Q_ALIGNED ? 0 : (Q_PACKED + 255) / 256)
+#define K_BLOCKS (K_ALIGNED ? 0 : (K_PACKED + 255) / 256)
+#define V_BLOCKS (V_ALIGNED ? 0 : (V_PACKED + 255) / 256)
 #define OVERLAPS (!Q_ALIGNED || !K_ALIGNED || !V_ALIGNED)
 
 // Shared memory: slots of Q, whence results are stored too, a ring of stages of K and V, barriers.
@@ -566,21 +569,28 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
   }
 }
 
-// Operands with rows at multiples of 16 bytes.
-#define PACK_OPERAND(name, element, rows, columns, pitch)                                                              \
-  extern "C" __global__ void __launch_bounds__(256) name(u16 *to, OPERAND_PARAMETERS) {                                \
-    const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;                                                                 \
-    const i32 column = (i32)(i % (pitch)), row = (i32)(i / (pitch) % (rows)), b = (i32)(i / (pitch) / (rows));         \
-    if (b < BATCH)                                                                                                     \
-      to[i] = column < (columns) ? element(OPERANDS, b, row, column).bits : (u16)0;                                    \
-    launchNext();                                                                                                      \
-  }
-#if !Q_ALIGNED
-PACK_OPERAND(packQ, elementQ, M, D, D_PITCH)
-#endif
-#if !K_ALIGNED
-PACK_OPERAND(packK, elementK, N, D, D_PITCH)
-#endif
-#if !V_ALIGNED
-PACK_OPERAND(packV, elementV, N, E, E_PITCH)
+#if OVERLAPS
+// An operand with rows at multiples of 16 bytes, by threads of a block each.
+template <int Rows, int Columns, int Pitch, class Element>
+static FASTK_DEVICE void packOperand(u16 *to, i64 block, Element element) {
+  const i64 i = block * 256 + threadIdx.x;
+  const i32 column = (i32)(i % Pitch), row = (i32)(i / Pitch % Rows), b = (i32)(i / Pitch / Rows);
+  if (b < BATCH)
+    to[i] = column < Columns ? element(b, row, column).bits : (u16)0;
+}
+
+// Those that are no operands as tensor maps load them, one after the other.
+extern "C" __global__ void __launch_bounds__(256) packOperands(u16 *q, u16 *k, u16 *v, OPERAND_PARAMETERS) {
+  const i64 block = blockIdx.x;
+  if (block < Q_BLOCKS)
+    packOperand<M, D, D_PITCH>(q, block,
+                               [&](i32 b, i32 row, i32 column) { return elementQ(OPERANDS, b, row, column); });
+  else if (block < Q_BLOCKS + K_BLOCKS)
+    packOperand<N, D, D_PITCH>(k, block - Q_BLOCKS,
+                               [&](i32 b, i32 row, i32 column) { return elementK(OPERANDS, b, row, column); });
+  else
+    packOperand<N, E, E_PITCH>(v, block - Q_BLOCKS - K_BLOCKS,
+                               [&](i32 b, i32 row, i32 column) { return elementV(OPERANDS, b, row, column); });
+  launchNext();
+}
 #endif

@@ -50,13 +50,14 @@
 #define OVERLAPS (!A_ALIGNED || !B_ALIGNED)
 
 // Shared memory: stages, boxes to store from, barriers.
-#define STORES_TILES (OUT_ALIGNED && OUT_BITS == 16 && PARTS == 1)
+#define STAGES_TILES (OUT_BITS == 16 && PARTS == 1)
+#define STORES_TILES (OUT_ALIGNED && STAGES_TILES && !FINISH_LOADS)
 #define A_STAGE (BM * 128)
 #define B_STAGE (BN * 128)
 #define STAGE_BYTES (A_STAGE + B_STAGE)
 // Boxes that a warpgroup stores from by turns; large tiles leave room for one.
-#define BOXES (BM * BN >= 36864 ? 1 : 2)
-#define STAGING_BYTES (STORES_TILES ? CONSUMERS * BOXES * 8192 : 0)
+#define BOXES (BM * BN >= 36864 || !STORES_TILES ? 1 : 2)
+#define STAGING_BYTES (STAGES_TILES ? CONSUMERS * BOXES * 8192 : 0)
 #define MOST_STAGES ((SHARED_LIMIT - STAGING_BYTES - 2048) / STAGE_BYTES)
 #define STAGES (MOST_STAGES > 8 ? 8 : MOST_STAGES)
 #define STAGING_OFFSET (STAGES * STAGE_BYTES)
@@ -104,6 +105,28 @@ static FASTK_DEVICE float4 loadCluster4(u32 remote) {
                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "r"(remote) : "memory");
   return v;
 }
+
+#if STAGES_TILES && !STORES_TILES
+// Stores the elements of columns n, which is even, and n + 1.
+static FASTK_DEVICE void storePair(OUT_TYPE *out, OPERAND_PARAMETERS, i32 b, i32 m, i32 n, float x, float y,
+                                   const Kept &kept) {
+  if (m >= M || n >= N)
+    return;
+  u16 *const first = (u16 *)out + outOffset(b, m, n);
+  if (N % 2 != 0 && n + 1 == N) {
+    *first = finish(OPERANDS, b, m, n, x, kept).bits;
+    return;
+  }
+  u16 *const second = (u16 *)out + outOffset(b, m, n + 1);
+  const u32 both = finish2(OPERANDS, b, m, n, x, y, kept, kept);
+  if (second == first + 1 && ((u64)first & 3) == 0) {
+    *(u32 *)first = both;
+  } else {
+    *first = (u16)both;
+    *second = (u16)(both >> 16);
+  }
+}
+#endif
 
 extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
 contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB,
@@ -230,6 +253,8 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
     unsigned char *staging = smem + STAGING_OFFSET + w * (BOXES * 8192);
     unsigned char *stageRow = staging + (16 * (warp & 3) + (lane & 15)) * 128;
     const u32 piece = ((lane >> 4) ^ (lane & 7)) * 16;
+#elif STAGES_TILES
+    unsigned char *staging = smem + STAGING_OFFSET + (warp - 4) * 2048;
 #endif
 
     float d[BN / 2];
@@ -275,6 +300,15 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
       const i32 mRow = m0 + 16 * (i32)(warp & 3) + (i32)(lane >> 2);
       const i32 nColumn = n0 + 2 * (i32)(lane & 3);
 #if STORES_TILES
+      i32 ofRow[2];
+      Kept kept[2];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        ofRow[half] = mRow + half * 8;
+        if (M % (BM * CLUSTER_ROWS) != 0)
+          ofRow[half] = ofRow[half] < M ? ofRow[half] : M - 1;
+        kept[half] = keep(OPERANDS, tile.batch, ofRow[half]);
+      }
 #pragma unroll
       for (int q = 0; q < BN / 64; ++q) {
         // The last store of this box has been read.
@@ -287,12 +321,10 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
           u32 r[4];
 #pragma unroll
           for (int p = 0; p < 4; ++p) {
-            i32 m = mRow + (p & 1) * 8, n = nColumn + q * 64 + g * 16 + (p >> 1) * 8;
-            if (M % (BM * CLUSTER_ROWS) != 0)
-              m = m < M ? m : M - 1;
+            i32 n = nColumn + q * 64 + g * 16 + (p >> 1) * 8;
             if (N % (BN * CLUSTER_COLUMNS) != 0)
               n = n < N ? n : N - 2;
-            r[p] = finish2(OPERANDS, tile.batch, m, n, d[i + 2 * p], d[i + 2 * p + 1]);
+            r[p] = finish2(OPERANDS, tile.batch, ofRow[p & 1], n, d[i + 2 * p], d[i + 2 * p + 1], kept[p & 1], kept[p & 1]);
           }
           stmatrix4(stageRow + box * 8192 + (piece ^ (u32)(g * 32)), r[0], r[1], r[2], r[3]);
         }
@@ -304,6 +336,28 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
         }
         __syncwarp();
         box = (box + 1) % BOXES;
+      }
+#elif STAGES_TILES
+      // A warp turns its sums into rows of 32 columns, so that it loads and stores what lies together.
+      const i32 row0 = m0 + 16 * (i32)(warp & 3), ofLane = row0 + (i32)(lane & 15);
+      const Kept mine = keep(OPERANDS, tile.batch, ofLane < M ? ofLane : M - 1);
+#pragma unroll
+      for (int q = 0; q < BN / 32; ++q) {
+        __syncwarp();
+#pragma unroll
+        for (u32 i = 0; i < 8; ++i) {
+          const u32 r = (lane >> 2) + i % 2 * 8, column = i / 2 * 2 + (lane >> 1 & 1);
+          *(float2 *)(staging + r * 128 + ((column ^ (r & 7)) << 4) + (lane & 1) * 8) =
+              make_float2(d[q * 16 + 2 * i], d[q * 16 + 2 * i + 1]);
+        }
+        __syncwarp();
+#pragma unroll
+        for (u32 i = 0; i < 8; ++i) {
+          const u32 r = 2 * i + (lane >> 4), column = lane & 15;
+          const float2 sum = *(const float2 *)(staging + r * 128 + ((column >> 1 ^ (r & 7)) << 4) + (column & 1) * 8);
+          const Kept kept = keptOf(mine, r);
+          storePair(out, OPERANDS, tile.batch, row0 + (i32)r, n0 + q * 32 + 2 * (i32)column, sum.x, sum.y, kept);
+        }
       }
 #elif K_PARTS > 1
       float *sums = (float *)smem;
@@ -423,24 +477,36 @@ extern "C" __global__ void __launch_bounds__(256) combine(const float *partials,
 }
 #endif
 
+// Writes eight neighbours of an operand, from element 8 * i on of rows of Pitch.
+template <int Inner, int Outer, int Pitch, class Element>
+static FASTK_DEVICE void packEight(u16 *to, u32 i, Element element) {
+  const i32 x = (i32)(i % (Pitch / 8)) * 8, y = (i32)(i / (Pitch / 8) % Outer), b = (i32)(i / (Pitch / 8) / Outer);
+  u32 pairs[4] = {};
+#pragma unroll
+  for (i32 j = 0; j < 8; ++j)
+    if (x + j < Inner)
+      pairs[j / 2] |= (u32)element(b, y, x + j).bits << (j % 2 * 16);
+  *(uint4 *)(to + (i64)i * 8) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+}
+
 #if !A_ALIGNED
 // The operand with rows at multiples of 16 bytes.
 extern "C" __global__ void __launch_bounds__(256) packA(u16 *to, OPERAND_PARAMETERS) {
-  const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
-  if (i < A_PACKED) {
-    const i32 x = (i32)(i % A_PITCH), y = (i32)(i / A_PITCH % A_OUTER), b = (i32)(i / A_PITCH / A_OUTER);
-    to[i] = x < A_INNER ? elementA(OPERANDS, b, A_K_MAJOR ? y : x, A_K_MAJOR ? x : y).bits : (u16)0;
-  }
+  const u32 i = blockIdx.x * 256 + threadIdx.x;
+  if (i < A_PACKED / 8)
+    packEight<A_INNER, A_OUTER, A_PITCH>(to, i, [&](i32 b, i32 y, i32 x) {
+      return elementA(OPERANDS, b, A_K_MAJOR ? y : x, A_K_MAJOR ? x : y);
+    });
   launchNext();
 }
 #endif
 #if !B_ALIGNED
 extern "C" __global__ void __launch_bounds__(256) packB(u16 *to, OPERAND_PARAMETERS) {
-  const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
-  if (i < B_PACKED) {
-    const i32 x = (i32)(i % B_PITCH), y = (i32)(i / B_PITCH % B_OUTER), b = (i32)(i / B_PITCH / B_OUTER);
-    to[i] = x < B_INNER ? elementB(OPERANDS, b, B_K_MAJOR ? y : x, B_K_MAJOR ? x : y).bits : (u16)0;
-  }
+  const u32 i = blockIdx.x * 256 + threadIdx.x;
+  if (i < B_PACKED / 8)
+    packEight<B_INNER, B_OUTER, B_PITCH>(to, i, [&](i32 b, i32 y, i32 x) {
+      return elementB(OPERANDS, b, B_K_MAJOR ? y : x, B_K_MAJOR ? x : y);
+    });
   launchNext();
 }
 #endif

@@ -18,9 +18,11 @@
 
 // Where a group has few channels, or windows move as no box does, axes from x outwards are written out: their places in
 // the kernel become channels, v.
-#define IS_BOX_X (STRIDE_X == 1 || INPUT_DILATION_X == 1 && STRIDE_X <= 8)
-#define IS_BOX_Y (STRIDE_Y == 1 || INPUT_DILATION_Y == 1 && STRIDE_Y <= 8)
-#define IS_BOX_Z (STRIDE_Z == 1 || INPUT_DILATION_Z == 1 && STRIDE_Z <= 8)
+// So they are where windows of one element leave out others, which then are not written out.
+#define LIES (X_BITS == 16 && X_ALIGNED && X_STRIDE_C == 1)
+#define IS_BOX_X (STRIDE_X == 1 || INPUT_DILATION_X == 1 && STRIDE_X <= 8 && (LIES || KERNEL_X > 1))
+#define IS_BOX_Y (STRIDE_Y == 1 || INPUT_DILATION_Y == 1 && STRIDE_Y <= 8 && (LIES || KERNEL_Y > 1))
+#define IS_BOX_Z (STRIDE_Z == 1 || INPUT_DILATION_Z == 1 && STRIDE_Z <= 8 && (LIES || KERNEL_Z > 1))
 #define FEW (16 / HALVES)
 #define WRITES_Z (!IS_BOX_Z || IN_CHANNELS * KERNEL_X * KERNEL_Y < FEW && KERNEL_Z > 1 && INPUT_DILATION_Z == 1)
 #define WRITES_Y (WRITES_Z || !IS_BOX_Y || IN_CHANNELS * KERNEL_X < FEW && KERNEL_Y > 1 && INPUT_DILATION_Y == 1)
@@ -89,7 +91,7 @@
 #define PART_BOXES (PART_STEPS * BOXES)
 
 // X as the tensor map sees it: where channels come last, as it lies; else packed, a group after the other.
-#define LOADS_X (X_BITS == 16 && X_ALIGNED && X_STRIDE_C == 1 && !WRITES_X && (GROUPS == 1 || IN_CHANNELS % CHUNK == 0 && X_STRIDE_G == IN_CHANNELS))
+#define LOADS_X (LIES && !WRITES_X && (GROUPS == 1 || IN_CHANNELS % CHUNK == 0 && X_STRIDE_G == IN_CHANNELS))
 #define PIXEL_TILES ((V_IN_Y * V_IN_X + 31) / 32)
 #define CHANNEL_TILES ((V_PITCH + 63) / 64)
 #define X_BLOCKS (LOADS_X ? 0 : GROUPS * BATCH * V_IN_Z * PIXEL_TILES * CHANNEL_TILES)
@@ -244,9 +246,15 @@ static FASTK_DEVICE Pixel pixelOf(const Tile &tile, i32 row) {
   return pixel;
 }
 
-static FASTK_DEVICE void storeOne(OUT_TYPE *out, OPERAND_PARAMETERS, const Pixel &pixel, i32 g, i32 o, float sum) {
+static FASTK_DEVICE void storeOne(OUT_TYPE *out, OPERAND_PARAMETERS, const Pixel &pixel, i32 g, i32 o, float sum,
+                                  const Kept &kept) {
   out[outOffset(pixel.n, g, o, pixel.z, pixel.y, pixel.x)] =
-      finish(OPERANDS, pixel.n, g, o, pixel.z, pixel.y, pixel.x, sum);
+      finish(OPERANDS, pixel.n, g, o, pixel.z, pixel.y, pixel.x, sum, kept);
+}
+
+// What sums of a channel need, whose last neighbours may be none.
+static FASTK_DEVICE Kept keepOf(OPERAND_PARAMETERS, i32 g, i32 o) {
+  return keep(OPERANDS, g, o < OUT_CHANNELS ? o : OUT_CHANNELS - 1);
 }
 
 // Of 16 bits, two pixels at a time.
@@ -254,8 +262,8 @@ static FASTK_DEVICE void storeOne(OUT_TYPE *out, OPERAND_PARAMETERS, const Pixel
 
 #if OUT_BITS == 16 && (PAIRS_ALONG_O || PAIRS_ALONG_X)
 static FASTK_DEVICE void storePair(OUT_TYPE *out, OPERAND_PARAMETERS, const Pixel &pixel, i32 g, i32 o, float sum0,
-                                   float sum1) {
-  const u32 both = finish2(OPERANDS, pixel.n, g, o, pixel.z, pixel.y, pixel.x, sum0, sum1);
+                                   float sum1, const Kept &kept0, const Kept &kept1) {
+  const u32 both = finish2(OPERANDS, pixel.n, g, o, pixel.z, pixel.y, pixel.x, sum0, sum1, kept0, kept1);
   u16 *const to = (u16 *)out + outOffset(pixel.n, g, o, pixel.z, pixel.y, pixel.x);
   if (((u64)to & 3) == 0) {
     *(u32 *)to = both;
@@ -272,7 +280,8 @@ static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const floa
                                    const Pixel (&own)[2], i32 o0, u32 warp, u32 lane) {
 #if BY_CHANNEL
   const i32 column = 2 * (i32)(lane & 15), o = o0 + column;
-#pragma unroll 2
+  const Kept kept0 = keepOf(OPERANDS, tile.group, o), kept1 = keepOf(OPERANDS, tile.group, o + 1);
+#pragma unroll
   for (i32 i = 0; i < 8; ++i) {
     const i32 row = 16 * (i32)warp + 2 * i + (i32)(lane >> 4);
     const Pixel pixel = pixelOf(tile, row0 + row);
@@ -281,35 +290,37 @@ static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const floa
     const float2 sum = *(const float2 *)(sums + row * SUM_PITCH + column);
 #if OUT_BITS == 16 && PAIRS_ALONG_O
     if (o + 1 < OUT_CHANNELS) {
-      storePair(out, OPERANDS, pixel, tile.group, o, sum.x, sum.y);
+      storePair(out, OPERANDS, pixel, tile.group, o, sum.x, sum.y, kept0, kept1);
       continue;
     }
 #endif
-    storeOne(out, OPERANDS, pixel, tile.group, o, sum.x);
+    storeOne(out, OPERANDS, pixel, tile.group, o, sum.x, kept0);
     if (o + 1 < OUT_CHANNELS)
-      storeOne(out, OPERANDS, pixel, tile.group, o + 1, sum.y);
+      storeOne(out, OPERANDS, pixel, tile.group, o + 1, sum.y, kept1);
   }
-#elif PAIRED_X
-  // A tile's rows are even in number, and so is the first pixel's x.
-#pragma unroll 2
+#else
+  // A lane keeps what one of the warp's channels needs.
+  const Kept mine = keepOf(OPERANDS, tile.group, o0 + 4 * (i32)(lane & 7) + (i32)warp);
+  // What is loaded beside the sums is on its way at once.
+#pragma unroll
   for (i32 i = 0; i < 8; ++i) {
     const i32 column = 4 * i + (i32)warp, o = o0 + column;
+    const Kept kept = keptOf(mine, (u32)i);
+#if PAIRED_X
+    // A tile's rows are even in number, and so is the first pixel's x.
     if (!own[0].exists || o >= OUT_CHANNELS)
       continue;
     const float2 sum = *(const float2 *)(sums + column * SUM_PITCH + 2 * lane);
     if (own[1].exists)
-      storePair(out, OPERANDS, own[0], tile.group, o, sum.x, sum.y);
+      storePair(out, OPERANDS, own[0], tile.group, o, sum.x, sum.y, kept, kept);
     else
-      storeOne(out, OPERANDS, own[0], tile.group, o, sum.x);
-  }
+      storeOne(out, OPERANDS, own[0], tile.group, o, sum.x, kept);
 #else
-#pragma unroll 2
-  for (i32 i = 0; i < 8; ++i) {
-    const i32 column = 4 * i + (i32)warp, o = o0 + column;
 #pragma unroll
     for (i32 half = 0; half < 2; ++half)
       if (own[half].exists && (OUT_CHANNELS % BN == 0 || o < OUT_CHANNELS))
-        storeOne(out, OPERANDS, own[half], tile.group, o, sums[column * SUM_PITCH + 32 * half + (i32)lane]);
+        storeOne(out, OPERANDS, own[half], tile.group, o, sums[column * SUM_PITCH + 32 * half + (i32)lane], kept);
+#endif
   }
 #endif
 }
@@ -551,7 +562,7 @@ extern "C" __global__ void __launch_bounds__(256) addParts(const float *parts, O
 #pragma unroll
   for (u32 part = 0; part < SPLIT; ++part)
     sum += parts[partOffset(number, part, row, column)];
-  storeOne(out, OPERANDS, pixel, tile.group, o, sum);
+  storeOne(out, OPERANDS, pixel, tile.group, o, sum, keep(OPERANDS, tile.group, o));
 }
 #endif
 

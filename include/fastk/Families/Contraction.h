@@ -39,6 +39,8 @@ struct ContractionSide {
   bool isPlain = false;
   unsigned input = 0;
   int64_t offset = 0, batch = 0, outer = 0, k = 0;
+  /// All batches have the same elements, whatever makes them.
+  bool isShared = false;
 };
 
 /// Where a group's elements lie in the result: elements from one to the next.
@@ -57,6 +59,12 @@ struct Contraction : SummedProducts {
 /// says what it is not.
 std::optional<Contraction> matchContraction(mlir::Block &body,
                                             std::string &why);
+/// The same; where no one stride says where the rows or columns of a factor or
+/// of the result lie, the outermost of their loops are batches, for which the
+/// other factor is the same: pixels of pictures that a product of one pixel
+/// has.
+std::optional<Contraction> matchBatchedContraction(mlir::Block &body,
+                                                   std::string &why);
 
 /// The header of a program for the contraction: macros and functions that say
 /// everything about the workload, and nothing about a kernel. docs/families.md
