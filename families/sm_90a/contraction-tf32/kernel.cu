@@ -77,35 +77,44 @@ static FASTK_DEVICE Tile tileOf(u32 t) {
   return tile;
 }
 
-// Stores an element, or a part of it that is to be added to others.
-static FASTK_DEVICE void store(OUT_TYPE *out, float *parts, OPERAND_PARAMETERS, const Tile &tile, i32 m, i32 n, float x,
-                               const Kept &kept) {
+// An element of the result, of the last row or column where there is none; a sum that is a part stays as it is.
+#if SPLIT > 1
+typedef float Made;
+static FASTK_DEVICE Made make(OPERAND_PARAMETERS, const Tile &tile, i32 m, i32 n, float x, const Kept &kept) { return x; }
+#else
+typedef OUT_TYPE Made;
+static FASTK_DEVICE Made make(OPERAND_PARAMETERS, const Tile &tile, i32 m, i32 n, float x, const Kept &kept) {
+  return finish(OPERANDS, tile.batch, m < M ? m : M - 1, n < N ? n : N - 1, x, kept);
+}
+#endif
+
+static FASTK_DEVICE void store(OUT_TYPE *out, float *parts, const Tile &tile, i32 m, i32 n, Made made) {
   if (m >= M || n >= N)
     return;
-  if (SPLIT > 1)
-    parts[(((i64)tile.part * BATCH + tile.batch) * M + m) * N + n] = x;
-  else
-    out[outOffset(tile.batch, m, n)] = finish(OPERANDS, tile.batch, m, n, x, kept);
+#if SPLIT > 1
+  parts[(((i64)tile.part * BATCH + tile.batch) * M + m) * N + n] = made;
+#else
+  out[outOffset(tile.batch, m, n)] = made;
+#endif
 }
 
 // What sums of a row of the result need, whose last neighbours may be none.
 static FASTK_DEVICE Kept keepOf(OPERAND_PARAMETERS, i32 b, i32 m) { return keep(OPERANDS, b, m < M ? m : M - 1); }
 
-// The same of columns n, which is even, and n + 1.
-static FASTK_DEVICE void storePair(OUT_TYPE *out, float *parts, OPERAND_PARAMETERS, const Tile &tile, i32 m, i32 n,
-                                   float x, float y, const Kept &kept) {
+// Stores the elements of columns n, which is even, and n + 1.
+static FASTK_DEVICE void storePair(OUT_TYPE *out, float *parts, const Tile &tile, i32 m, i32 n, Made x, Made y) {
 #if SPLIT == 1 && OUT_ALIGNED
   if (m >= M || n >= N)
     return;
   OUT_TYPE *to = out + outOffset(tile.batch, m, n);
 #if OUT_BITS == 32
-  *(float2 *)to = make_float2(finish(OPERANDS, tile.batch, m, n, x, kept), finish(OPERANDS, tile.batch, m, n + 1, y, kept));
+  *(float2 *)to = make_float2(x, y);
 #else
-  *(u32 *)to = finish2(OPERANDS, tile.batch, m, n, x, y, kept, kept);
+  *(u32 *)to = (u32)x.bits | (u32)y.bits << 16;
 #endif
 #else
-  store(out, parts, OPERANDS, tile, m, n, x, kept);
-  store(out, parts, OPERANDS, tile, m, n + 1, y, kept);
+  store(out, parts, tile, m, n, x);
+  store(out, parts, tile, m, n + 1, y);
 #endif
 }
 
@@ -263,47 +272,64 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
       for (u32 j = 0; j < 4; ++j)
         ((float2 *)(lines + g * 8 + (2 * j + (c >> 1) ^ g)))[c & 1] = make_float2(d[first + 4 * j], d[first + 4 * j + 1]);
       __syncwarp();
+      float4 made[2];
 #pragma unroll
       for (u32 j = 0; j < 2; ++j) {
         const u32 line = 4 * j + (lane >> 3);
         const float4 x = lines[line * 8 + (lane & 7 ^ line)];
-        const i32 b = tile.batch, m = tile.row + rowOf(warp, line) + i % 2 * toNext,
+        const i32 m = tile.row + rowOf(warp, line) + i % 2 * toNext, n = tile.column + i / 2 * 32 + (i32)(lane & 7) * 4;
+        const Kept &ofRow = kept[j][i % 2];
+        made[j] = make_float4(make(OPERANDS, tile, m, n, x.x, ofRow), make(OPERANDS, tile, m, n + 1, x.y, ofRow),
+                              make(OPERANDS, tile, m, n + 2, x.z, ofRow), make(OPERANDS, tile, m, n + 3, x.w, ofRow));
+      }
+#pragma unroll
+      for (u32 j = 0; j < 2; ++j) {
+        const i32 m = tile.row + rowOf(warp, 4 * j + (lane >> 3)) + i % 2 * toNext,
                   n = tile.column + i / 2 * 32 + (i32)(lane & 7) * 4;
         if (m < M && n < N)
-          *(float4 *)(out + outOffset(b, m, n)) =
-              make_float4(finish(OPERANDS, b, m, n, x.x, kept[j][i % 2]), finish(OPERANDS, b, m, n + 1, x.y, kept[j][i % 2]),
-                          finish(OPERANDS, b, m, n + 2, x.z, kept[j][i % 2]), finish(OPERANDS, b, m, n + 3, x.w, kept[j][i % 2]));
+          *(float4 *)(out + outOffset(tile.batch, m, n)) = made[j];
       }
     }
 #else
     const i32 row = tile.row + rowOf(warp, g), column = tile.column + 2 * (i32)c;
+#if !TURNED
+    const Kept kept[2] = {keepOf(OPERANDS, tile.batch, row), keepOf(OPERANDS, tile.batch, row + toNext)};
+#endif
+    // What is loaded beside 32 columns of sums is on its way before any result is stored.
+#pragma unroll
+    for (int q = 0; q < BN / 32; ++q) {
+      // Sums 4 * i and 4 * i + 1 are of row g and neighbouring columns, the others of row g + 8.
+      Made made[16];
 #if TURNED
-    // A lane keeps what one of 32 of the result's rows needs.
-    Kept mine;
+      // A lane keeps what one of 32 of the result's rows needs.
+      const Kept mine = keepOf(OPERANDS, tile.batch, tile.column + 32 * q + (i32)lane);
 #pragma unroll
-    for (int i = 0; i < BN / 2; i += 4) {
-      if (i % 16 == 0)
-        mine = keepOf(OPERANDS, tile.batch, tile.column + 2 * i + (i32)lane);
+      for (int i = 0; i < 8; ++i) {
+        const i32 inGroup = i / 2 * 8 + i % 2, m = column + 32 * q + inGroup;
+        const Kept kept = keptOf(mine, (u32)inGroup + 2 * c);
+        made[2 * i] = make(OPERANDS, tile, m, row, d[16 * q + i / 2 * 4 + i % 2], kept);
+        made[2 * i + 1] = make(OPERANDS, tile, m, row + toNext, d[16 * q + i / 2 * 4 + i % 2 + 2], kept);
+      }
 #pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        const i32 m = column + 2 * i + j;
-        const Kept kept = keptOf(mine, (u32)(i % 16 * 2 + j) + 2 * c);
+      for (int i = 0; i < 8; ++i) {
+        const i32 m = column + 32 * q + i / 2 * 8 + i % 2;
 #if ROWS_K_MAJOR
-        store(out, parts, OPERANDS, tile, m, row, d[i + j], kept);
-        store(out, parts, OPERANDS, tile, m, row + toNext, d[i + j + 2], kept);
+        store(out, parts, tile, m, row, made[2 * i]);
+        store(out, parts, tile, m, row + toNext, made[2 * i + 1]);
 #else
-        storePair(out, parts, OPERANDS, tile, m, row, d[i + j], d[i + j + 2], kept);
+        storePair(out, parts, tile, m, row, made[2 * i], made[2 * i + 1]);
 #endif
       }
-    }
 #else
-    const Kept kept0 = keepOf(OPERANDS, tile.batch, row), kept1 = keepOf(OPERANDS, tile.batch, row + toNext);
 #pragma unroll
-    for (int i = 0; i < BN / 2; i += 4) {
-      storePair(out, parts, OPERANDS, tile, row, column + 2 * i, d[i], d[i + 1], kept0);
-      storePair(out, parts, OPERANDS, tile, row + toNext, column + 2 * i, d[i + 2], d[i + 3], kept1);
-    }
+      for (int i = 0; i < 16; ++i)
+        made[i] = make(OPERANDS, tile, row + i % 4 / 2 * toNext, column + 32 * q + i / 4 * 8 + i % 2, d[16 * q + i],
+                       kept[i % 4 / 2]);
+#pragma unroll
+      for (int i = 0; i < 16; i += 2)
+        storePair(out, parts, tile, row + i % 4 / 2 * toNext, column + 32 * q + i / 4 * 8, made[i], made[i + 1]);
 #endif
+    }
 #endif
   }
 #if SPLIT > 1

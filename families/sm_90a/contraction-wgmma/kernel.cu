@@ -56,8 +56,8 @@
 #define B_STAGE (BN * 128)
 #define STAGE_BYTES (A_STAGE + B_STAGE)
 // Boxes that a warpgroup stores from by turns; large tiles leave room for one.
-#define BOXES (BM * BN >= 36864 || !STORES_TILES ? 1 : 2)
-#define STAGING_BYTES (STAGES_TILES ? CONSUMERS * BOXES * 8192 : 0)
+#define BOXES (BM * BN >= 36864 ? 1 : 2)
+#define STAGING_BYTES (STORES_TILES ? CONSUMERS * BOXES * 8192 : STAGES_TILES ? CONSUMERS * 16384 : 0)
 #define MOST_STAGES ((SHARED_LIMIT - STAGING_BYTES - 2048) / STAGE_BYTES)
 #define STAGES (MOST_STAGES > 8 ? 8 : MOST_STAGES)
 #define STAGING_OFFSET (STAGES * STAGE_BYTES)
@@ -107,24 +107,24 @@ static FASTK_DEVICE float4 loadCluster4(u32 remote) {
 }
 
 #if STAGES_TILES && !STORES_TILES
-// Stores the elements of columns n, which is even, and n + 1.
-static FASTK_DEVICE void storePair(OUT_TYPE *out, OPERAND_PARAMETERS, i32 b, i32 m, i32 n, float x, float y,
-                                   const Kept &kept) {
+// The elements of columns n, which is even, and n + 1, as two halves; beyond the last row and column there are any.
+static FASTK_DEVICE u32 finishPair(OPERAND_PARAMETERS, i32 b, i32 m, i32 n, float x, float y, const Kept &kept) {
+  m = m < M ? m : M - 1;
+  const i32 first = n < N ? n : N - 1, second = n + 1 < N ? n + 1 : N - 1;
+  return (u32)finish(OPERANDS, b, m, first, x, kept).bits | (u32)finish(OPERANDS, b, m, second, y, kept).bits << 16;
+}
+
+static FASTK_DEVICE void storePair(OUT_TYPE *out, i32 b, i32 m, i32 n, u32 both) {
   if (m >= M || n >= N)
     return;
-  u16 *const first = (u16 *)out + outOffset(b, m, n);
-  if (N % 2 != 0 && n + 1 == N) {
-    *first = finish(OPERANDS, b, m, n, x, kept).bits;
+  u16 *const first = (u16 *)out + outOffset(b, m, n), *const second = (u16 *)out + outOffset(b, m, n + 1);
+  if (OUT_ALIGNED || n + 1 < N && second == first + 1 && ((u64)first & 3) == 0) {
+    *(u32 *)first = both;
     return;
   }
-  u16 *const second = (u16 *)out + outOffset(b, m, n + 1);
-  const u32 both = finish2(OPERANDS, b, m, n, x, y, kept, kept);
-  if (second == first + 1 && ((u64)first & 3) == 0) {
-    *(u32 *)first = both;
-  } else {
-    *first = (u16)both;
+  *first = (u16)both;
+  if (n + 1 < N)
     *second = (u16)(both >> 16);
-  }
 }
 #endif
 
@@ -254,7 +254,7 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
     unsigned char *stageRow = staging + (16 * (warp & 3) + (lane & 15)) * 128;
     const u32 piece = ((lane >> 4) ^ (lane & 7)) * 16;
 #elif STAGES_TILES
-    unsigned char *staging = smem + STAGING_OFFSET + (warp - 4) * 2048;
+    unsigned char *staging = smem + STAGING_OFFSET + (warp - 4) * 4096;
 #endif
 
     float d[BN / 2];
@@ -338,25 +338,34 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
         box = (box + 1) % BOXES;
       }
 #elif STAGES_TILES
-      // A warp turns its sums into rows of 32 columns, so that it loads and stores what lies together.
+      // A warp turns its sums into rows of 64 columns, so that it loads and stores what lies together.
       const i32 row0 = m0 + 16 * (i32)(warp & 3), ofLane = row0 + (i32)(lane & 15);
       const Kept mine = keep(OPERANDS, tile.batch, ofLane < M ? ofLane : M - 1);
 #pragma unroll
-      for (int q = 0; q < BN / 32; ++q) {
+      for (int q = 0; q < BN / 64; ++q) {
         __syncwarp();
 #pragma unroll
-        for (u32 i = 0; i < 8; ++i) {
-          const u32 r = (lane >> 2) + i % 2 * 8, column = i / 2 * 2 + (lane >> 1 & 1);
-          *(float2 *)(staging + r * 128 + ((column ^ (r & 7)) << 4) + (lane & 1) * 8) =
-              make_float2(d[q * 16 + 2 * i], d[q * 16 + 2 * i + 1]);
+        for (u32 i = 0; i < 16; ++i) {
+          const u32 r = (lane >> 2) + i % 2 * 8, quad = i / 2 * 2 + (lane >> 1 & 1);
+          *(float2 *)(staging + r * 256 + ((quad ^ (r & 3) * 2) << 4) + (lane & 1) * 8) =
+              make_float2(d[q * 32 + 2 * i], d[q * 32 + 2 * i + 1]);
         }
         __syncwarp();
+        // What is loaded beside the sums is on its way before any result is stored.
+        const i32 n = n0 + q * 64 + 2 * (i32)lane;
+        constexpr u32 together = BN == 256 ? 8 : 16;
 #pragma unroll
-        for (u32 i = 0; i < 8; ++i) {
-          const u32 r = 2 * i + (lane >> 4), column = lane & 15;
-          const float2 sum = *(const float2 *)(staging + r * 128 + ((column >> 1 ^ (r & 7)) << 4) + (column & 1) * 8);
-          const Kept kept = keptOf(mine, r);
-          storePair(out, OPERANDS, tile.batch, row0 + (i32)r, n0 + q * 32 + 2 * (i32)column, sum.x, sum.y, kept);
+        for (u32 r0 = 0; r0 < 16; r0 += together) {
+          u32 both[together];
+#pragma unroll
+          for (u32 i = 0; i < together; ++i) {
+            const u32 r = r0 + i;
+            const float2 sum = *(const float2 *)(staging + r * 256 + ((lane >> 1 ^ (r & 3) * 2) << 4) + (lane & 1) * 8);
+            both[i] = finishPair(OPERANDS, tile.batch, row0 + (i32)r, n, sum.x, sum.y, keptOf(mine, r));
+          }
+#pragma unroll
+          for (u32 i = 0; i < together; ++i)
+            storePair(out, tile.batch, row0 + (i32)(r0 + i), n, both[i]);
         }
       }
 #elif K_PARTS > 1

@@ -230,7 +230,7 @@ struct Walk {
   }
 };
 
-// A pixel of the tile, by its row.
+// A pixel of the tile, by its row: the last one of a picture where it does not exist.
 struct Pixel {
   i32 n, z, y, x;
   bool exists;
@@ -243,84 +243,92 @@ static FASTK_DEVICE Pixel pixelOf(const Tile &tile, i32 row) {
   pixel.z = (tile.z + row / (TILE_X * TILE_Y) % TILE_Z) * PHASES_Z + tile.phaseZ;
   pixel.n = tile.n + row / (TILE_X * TILE_Y * TILE_Z);
   pixel.exists = pixel.x < OUT_X && pixel.y < OUT_Y && pixel.z < OUT_Z && pixel.n < BATCH;
+  pixel.x = pixel.x < OUT_X ? pixel.x : OUT_X - 1;
+  pixel.y = pixel.y < OUT_Y ? pixel.y : OUT_Y - 1;
+  pixel.z = pixel.z < OUT_Z ? pixel.z : OUT_Z - 1;
+  pixel.n = pixel.n < BATCH ? pixel.n : BATCH - 1;
   return pixel;
 }
 
-static FASTK_DEVICE void storeOne(OUT_TYPE *out, OPERAND_PARAMETERS, const Pixel &pixel, i32 g, i32 o, float sum,
-                                  const Kept &kept) {
-  out[outOffset(pixel.n, g, o, pixel.z, pixel.y, pixel.x)] =
-      finish(OPERANDS, pixel.n, g, o, pixel.z, pixel.y, pixel.x, sum, kept);
+static FASTK_DEVICE i64 offsetOf(const Pixel &pixel, i32 g, i32 o) {
+  return outOffset(pixel.n, g, o, pixel.z, pixel.y, pixel.x);
 }
 
-// What sums of a channel need, whose last neighbours may be none.
-static FASTK_DEVICE Kept keepOf(OPERAND_PARAMETERS, i32 g, i32 o) {
-  return keep(OPERANDS, g, o < OUT_CHANNELS ? o : OUT_CHANNELS - 1);
+static FASTK_DEVICE OUT_TYPE finishAt(OPERAND_PARAMETERS, const Pixel &pixel, i32 g, i32 o, float sum, const Kept &kept) {
+  return finish(OPERANDS, pixel.n, g, o, pixel.z, pixel.y, pixel.x, sum, kept);
 }
 
-// Of 16 bits, two pixels at a time.
+// Of 16 bits, two pixels or channels at a time.
 #define PAIRED_X (OUT_BITS == 16 && PAIRS_ALONG_X && PHASES_X == 1)
+#define PAIRED_O (OUT_BITS == 16 && PAIRS_ALONG_O)
 
-#if OUT_BITS == 16 && (PAIRS_ALONG_O || PAIRS_ALONG_X)
-static FASTK_DEVICE void storePair(OUT_TYPE *out, OPERAND_PARAMETERS, const Pixel &pixel, i32 g, i32 o, float sum0,
-                                   float sum1, const Kept &kept0, const Kept &kept1) {
-  const u32 both = finish2(OPERANDS, pixel.n, g, o, pixel.z, pixel.y, pixel.x, sum0, sum1, kept0, kept1);
-  u16 *const to = (u16 *)out + outOffset(pixel.n, g, o, pixel.z, pixel.y, pixel.x);
-  if (((u64)to & 3) == 0) {
-    *(u32 *)to = both;
-  } else {
-    to[0] = (u16)both;
-    to[1] = (u16)(both >> 16);
+static FASTK_DEVICE void storeTwo(OUT_TYPE *to, const OUT_TYPE (&made)[2]) {
+#if OUT_BITS == 16
+  if (OUT_ALIGNED || ((u64)to & 3) == 0) {
+    *(u32 *)to = (u32)made[0].bits | (u32)made[1].bits << 16;
+    return;
   }
-}
 #endif
+  to[0] = made[0];
+  to[1] = made[1];
+}
 
 // Stores 64 pixels and SUM_COLUMNS channels from shared memory: a warp channel by channel, for what lies together must be
-// written together. `own` are the pixels of this lane, but where channels are next to each other.
+// written together. `own` are the pixels of this lane, but where channels are next to each other. What is loaded beside
+// the sums is on its way before any result is stored.
 static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const float *sums, const Tile &tile, i32 row0,
                                    const Pixel (&own)[2], i32 o0, u32 warp, u32 lane) {
+  const i32 g = tile.group;
+  OUT_TYPE made[8][2];
 #if BY_CHANNEL
-  const i32 column = 2 * (i32)(lane & 15), o = o0 + column;
-  const Kept kept0 = keepOf(OPERANDS, tile.group, o), kept1 = keepOf(OPERANDS, tile.group, o + 1);
+  const i32 column = 2 * (i32)(lane & 15), row = row0 + 16 * (i32)warp + (i32)(lane >> 4);
+  const bool exists[2] = {o0 + column < OUT_CHANNELS, o0 + column + 1 < OUT_CHANNELS};
+  const i32 o[2] = {exists[0] ? o0 + column : OUT_CHANNELS - 1, exists[1] ? o0 + column + 1 : OUT_CHANNELS - 1};
+  const Kept kept[2] = {keep(OPERANDS, g, o[0]), keep(OPERANDS, g, o[1])};
 #pragma unroll
   for (i32 i = 0; i < 8; ++i) {
-    const i32 row = 16 * (i32)warp + 2 * i + (i32)(lane >> 4);
-    const Pixel pixel = pixelOf(tile, row0 + row);
-    if (!pixel.exists || o >= OUT_CHANNELS)
-      continue;
-    const float2 sum = *(const float2 *)(sums + row * SUM_PITCH + column);
-#if OUT_BITS == 16 && PAIRS_ALONG_O
-    if (o + 1 < OUT_CHANNELS) {
-      storePair(out, OPERANDS, pixel, tile.group, o, sum.x, sum.y, kept0, kept1);
+    const Pixel pixel = pixelOf(tile, row + 2 * i);
+    const float2 sum = *(const float2 *)(sums + (row - row0 + 2 * i) * SUM_PITCH + column);
+    made[i][0] = finishAt(OPERANDS, pixel, g, o[0], sum.x, kept[0]);
+    made[i][1] = finishAt(OPERANDS, pixel, g, o[1], sum.y, kept[1]);
+  }
+#pragma unroll
+  for (i32 i = 0; i < 8; ++i) {
+    const Pixel pixel = pixelOf(tile, row + 2 * i);
+    if (PAIRED_O && pixel.exists && exists[1]) {
+      storeTwo(out + offsetOf(pixel, g, o[0]), made[i]);
       continue;
     }
-#endif
-    storeOne(out, OPERANDS, pixel, tile.group, o, sum.x, kept0);
-    if (o + 1 < OUT_CHANNELS)
-      storeOne(out, OPERANDS, pixel, tile.group, o + 1, sum.y, kept1);
+    for (i32 j = 0; j < 2; ++j)
+      if (pixel.exists && exists[j])
+        out[offsetOf(pixel, g, o[j])] = made[i][j];
   }
 #else
   // A lane keeps what one of the warp's channels needs.
-  const Kept mine = keepOf(OPERANDS, tile.group, o0 + 4 * (i32)(lane & 7) + (i32)warp);
-  // What is loaded beside the sums is on its way at once.
+  const i32 ofLane = o0 + 4 * (i32)(lane & 7) + (i32)warp;
+  const Kept mine = keep(OPERANDS, g, ofLane < OUT_CHANNELS ? ofLane : OUT_CHANNELS - 1);
 #pragma unroll
   for (i32 i = 0; i < 8; ++i) {
-    const i32 column = 4 * i + (i32)warp, o = o0 + column;
+    const i32 column = 4 * i + (i32)warp, o = o0 + column < OUT_CHANNELS ? o0 + column : OUT_CHANNELS - 1;
     const Kept kept = keptOf(mine, (u32)i);
-#if PAIRED_X
-    // A tile's rows are even in number, and so is the first pixel's x.
-    if (!own[0].exists || o >= OUT_CHANNELS)
+    const float *const from = sums + column * SUM_PITCH + (PAIRED_X ? 2 : 1) * (i32)lane;
+    made[i][0] = finishAt(OPERANDS, own[0], g, o, from[0], kept);
+    made[i][1] = finishAt(OPERANDS, own[1], g, o, from[PAIRED_X ? 1 : 32], kept);
+  }
+#pragma unroll
+  for (i32 i = 0; i < 8; ++i) {
+    const i32 o = o0 + 4 * i + (i32)warp;
+    if (OUT_CHANNELS % BN != 0 && o >= OUT_CHANNELS)
       continue;
-    const float2 sum = *(const float2 *)(sums + column * SUM_PITCH + 2 * lane);
-    if (own[1].exists)
-      storePair(out, OPERANDS, own[0], tile.group, o, sum.x, sum.y, kept, kept);
-    else
-      storeOne(out, OPERANDS, own[0], tile.group, o, sum.x, kept);
-#else
+    // A tile's rows are even in number, and so is the first pixel's x.
+    if (PAIRED_X && own[1].exists) {
+      storeTwo(out + offsetOf(own[0], g, o), made[i]);
+      continue;
+    }
 #pragma unroll
     for (i32 half = 0; half < 2; ++half)
-      if (own[half].exists && (OUT_CHANNELS % BN == 0 || o < OUT_CHANNELS))
-        storeOne(out, OPERANDS, own[half], tile.group, o, sums[column * SUM_PITCH + 32 * half + (i32)lane], kept);
-#endif
+      if (own[half].exists)
+        out[offsetOf(own[half], g, o)] = made[i][half];
   }
 #endif
 }
@@ -562,7 +570,7 @@ extern "C" __global__ void __launch_bounds__(256) addParts(const float *parts, O
 #pragma unroll
   for (u32 part = 0; part < SPLIT; ++part)
     sum += parts[partOffset(number, part, row, column)];
-  storeOne(out, OPERANDS, pixel, tile.group, o, sum, keep(OPERANDS, tile.group, o));
+  out[offsetOf(pixel, tile.group, o)] = finishAt(OPERANDS, pixel, tile.group, o, sum, keep(OPERANDS, tile.group, o));
 }
 #endif
 
