@@ -10,10 +10,14 @@
 
 PROGRAMS holds a folder per operator (softmax, layernorm, matmul_f32, ...), and in it a
 folder per contender: `winner`, `default`, as `fastk-opt --compile-kernel=program
---target=cuda:sm_90a ... -o FOLDER` writes them. Beside them run torch eager,
+--target=cuda:sm_90a ... -o FOLDER` writes them, or one with the model as library.so, of
+`fastk-opt --emit=so`, for what is cut into several programs; libfastk_runtime.so is then
+that of FASTK_RUNTIME. Beside them run torch eager,
 torch.compile and torch.compile with max-autotune, all at torch's default precision
-flags, and the winner once more as A/A control. Operands are in the order of the
-workload. The models are those of test/Inputs/golden
+flags, attention by cuDNN and flash attention, too, and the winner once more as A/A control.
+Operands are in the order of the
+workload; where FOLDER/operands.json is, that says which of torch's they are. The models are
+those of test/Inputs/golden
 of the same names; `elementwise` is that of h200_models.py.
 
 Before every timed call 512 MB are written, which empties the L2 cache; inputs rotate
@@ -42,6 +46,7 @@ import cuda_program
 import h200_models
 import torch
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 BEGIN = "<!-- numbers: written by benchmarks/h200.py, do not edit -->"
 END = "<!-- end of numbers -->"
 SETS = 3
@@ -59,6 +64,8 @@ class Specification:
     #: Time of the default lowering, in torch eager's.
     default_bar: typing.Optional[float] = None
     dtype: torch.dtype = torch.float32
+    #: Further ways of torch to compute it, by name.
+    others: dict = dataclasses.field(default_factory=dict)
 
     def asked(self):
         parts = []
@@ -66,7 +73,7 @@ class Specification:
             parts.append(f"a winner in {self.bar:g} ms")
         if self.default_bar:
             parts.append(f"the default lowering in {self.default_bar:g} of eager's time")
-        return ", ".join(parts)
+        return ", asked: " * bool(parts) + ", ".join(parts)
 
 
 def layer_norm(x, weight, bias):
@@ -75,6 +82,21 @@ def layer_norm(x, weight, bias):
 
 def convolution(x, bias, weight):
     return torch.nn.functional.conv2d(x, weight, bias, stride=4, padding=2)
+
+
+def convolution_relu_maxpool(x, bias, weight):
+    y = torch.relu(convolution(x, bias, weight))
+    return torch.nn.functional.max_pool2d(y, 3, 2)
+
+
+def attention_by(backend):
+    def compute(*operands):
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        with sdpa_kernel(getattr(SDPBackend, backend)):
+            return torch.nn.functional.scaled_dot_product_attention(*operands)
+
+    return compute
 
 
 OPERATORS = {
@@ -93,6 +115,18 @@ OPERATORS = {
     "conv2d": Specification(
         convolution, [(100, 3, 224, 224), (96,), (96, 3, 11, 11)], None, 3
     ),
+    "conv2d_relu_maxpool": Specification(
+        convolution_relu_maxpool, [(100, 3, 224, 224), (96,), (96, 3, 11, 11)]
+    ),
+    "attention_f16": Specification(
+        lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v),
+        [(4, 32, 4096, 128)] * 3,
+        dtype=torch.float16,
+        others={
+            "torch cuDNN": attention_by("CUDNN_ATTENTION"),
+            "torch flash": attention_by("FLASH_ATTENTION"),
+        },
+    ),
     "elementwise": Specification(
         h200_models.gated, [(4096, 16384), (16384,)], None, 0.6
     ),
@@ -102,7 +136,7 @@ OPERATORS = {
 class Operator:
     """One operator with its contenders."""
 
-    def __init__(self, name, specification, folder, compile_torch):
+    def __init__(self, name, specification, folder, compile_torch, left=lambda: 1.0):
         self.name = name
         self.specification = specification
         self.reference = self.specification.reference
@@ -121,14 +155,24 @@ class Operator:
         for contender in sorted(folder.iterdir()):
             if (contender / "plan.json").exists():
                 self.calls[contender.name] = self.bind(contender)
+            elif (contender / "library.so").exists():
+                self.calls[contender.name] = self.bind_library(contender)
         if "winner" in self.calls:
             self.calls["winner again (A/A)"] = self.calls["winner"]
         self.calls["torch eager"] = lambda i: self.reference(*self.sets[i])
+        for other, function in specification.others.items():
+            try:
+                function(*self.sets[0])
+            except RuntimeError:
+                continue  # It does not take the operands.
+            self.calls[other] = lambda i, f=function: f(*self.sets[i])
         if compile_torch:
-            for label, mode in (
-                ("torch.compile", "default"),
-                ("torch.compile max-autotune", "max-autotune-no-cudagraphs"),
+            for label, mode, least in (
+                ("torch.compile", "default", 0.15),
+                ("torch.compile max-autotune", "max-autotune-no-cudagraphs", 0.5),
             ):
+                if left() < least:
+                    continue
                 torch._dynamo.reset()
                 compiled = torch.compile(self.reference, mode=mode, dynamic=False)
                 for inputs in self.sets:
@@ -156,6 +200,18 @@ class Operator:
 
         def call(i):
             runs[i](torch.cuda.current_stream().cuda_stream)
+            return self.outputs[i]
+
+        return call
+
+    def bind_library(self, folder):
+        from fastk.library import Library
+
+        library = Library(folder / "library.so")
+        order = json.loads((folder / "operands.json").read_text())
+
+        def call(i):
+            library(*(self.sets[i][j] for j in order), out=[self.outputs[i]])
             return self.outputs[i]
 
         return call
@@ -239,7 +295,7 @@ def describe(rounds):
 
 def table(operator, times, errors):
     rows = [
-        f"### {operator.name}, asked: {operator.specification.asked()}",
+        f"### {operator.name}{operator.specification.asked()}",
         "",
         "| contender | median ms | p10 | p90 | best torch / it | it / eager | largest error | Frobenius |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
@@ -278,8 +334,20 @@ def main():
     parser.add_argument(
         "--no-compile", action="store_true", help="leave torch.compile out"
     )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=1e9,
+        help="seconds: when half of them are over, max-autotune is left out, at 0.85 "
+        "torch.compile, and at 0.95 the rest",
+    )
     parser.add_argument("-o", "--output", help="the page to put the tables into")
     options = parser.parse_args()
+    begin = time.time()
+
+    def left():
+        return 1 - (time.time() - begin) / options.budget
+
     if not torch.cuda.is_available():
         print("h200.py: error: torch sees no GPU", file=sys.stderr)
         return 1
@@ -296,8 +364,16 @@ def main():
     for folder in folders:
         start = time.time()
         name = folder.name
-        operator = Operator(name, OPERATORS[name], folder, not options.no_compile)
-        errors = operator.check()
+        if left() < 0.05:
+            print(f"{name}: left out, --budget is spent", flush=True)
+            continue
+        try:
+            operator = Operator(name, OPERATORS[name], folder, not options.no_compile, left)
+            errors = operator.check()
+        except Exception as error:
+            print(f"h200.py: error: {name}: {error}", file=sys.stderr, flush=True)
+            wrong.append(f"{name}: {error}")
+            continue
         wrong += [f"{folder.name}: {n}" for n, e in errors.items() if not e[2]]
         parts.append(table(operator, operator.time(options.rounds, flush), errors))
         print(parts[-1], f"\n{time.time() - start:.0f} s\n", flush=True)

@@ -53,7 +53,8 @@ static Sample sample(uint64_t seed, uint64_t number) {
 ArrayRef<Core> families::cores() {
   static const Core table[] = {
       {"contraction", describe<matchBatchedContraction>,
-       describeInC<matchContraction>, sample<families::sampleContraction>},
+       describeInC<matchContraction>, sample<families::sampleContraction>,
+       /*sampleForHost=*/nullptr, describe<matchContraction>},
       {"reduction", describe<matchReductions>, describeInC<matchHostReductions>,
        sample<families::sampleReduction>},
       {"attention", describe<matchAttention>, describeInC<matchAttention>,
@@ -138,6 +139,23 @@ void families::acceptClass(CoreInstance &core, StringRef precision) {
   core.acceptsHalf = precision == "half";
 }
 
+/// The workload as the same core, but otherwise; nothing: it is no other.
+static std::optional<CoreInstance> findOtherwise(const Core &core,
+                                                 mlir::Block &pattern,
+                                                 const CoreInstance &first) {
+  std::string why;
+  if (first.host || !core.describeOtherwise)
+    return std::nullopt;
+  std::optional<CoreInstance> found = core.describeOtherwise(pattern, why);
+  if (!found || found->header == first.header)
+    return std::nullopt;
+  CoreInstance other = first;
+  other.header = std::move(found->header);
+  other.buffers = std::move(found->buffers);
+  other.isWithoutReuse = found->isWithoutReuse;
+  return other;
+}
+
 std::vector<CoreInstance>
 families::findCores(mlir::Block &pattern, StringRef target, std::string &why,
                     const Machine &machine, StringRef precision) {
@@ -152,10 +170,14 @@ families::findCores(mlir::Block &pattern, StringRef target, std::string &why,
       bool isFirst = core.name == "convolution" &&
                      (!instance->isProduct || instance->acceptsTF32);
       auto place = isFirst ? found.begin() : found.end();
+      std::optional<CoreInstance> otherwise =
+          findOtherwise(core, pattern, *instance);
       if (instance->isWithoutReuse)
         last.push_back(std::move(*instance));
       else
         found.insert(place, std::move(*instance));
+      if (otherwise)
+        last.push_back(std::move(*otherwise));
     } else
       reasons +=
           (reasons.empty() ? "no " : "; no ") + core.name.str() + ": " + reason;

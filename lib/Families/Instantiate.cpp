@@ -318,14 +318,20 @@ std::optional<Instance> families::instantiateNear(const Family &family,
 std::vector<Instance> families::instantiate(const Family &family,
                                             ArrayRef<CoreInstance> cores,
                                             size_t count, std::string &why) {
-  const auto *core = find_if(cores, [&](const CoreInstance &each) {
-    return each.core == family.core;
-  });
-  if (core == cores.end()) {
-    why = "the workload is no " + family.core;
-    return {};
+  // What the first way to see it lacks is what is said.
+  std::optional<std::string> reason;
+  for (const CoreInstance &core : cores) {
+    if (core.core != family.core)
+      continue;
+    std::string whyNot;
+    std::vector<Instance> instances = instantiate(family, core, count, whyNot);
+    if (!instances.empty())
+      return instances;
+    if (!reason)
+      reason = whyNot;
   }
-  return instantiate(family, *core, count, why);
+  why = reason.value_or("the workload is no " + family.core);
+  return {};
 }
 
 /// Whether a family serves a workload, and as what.

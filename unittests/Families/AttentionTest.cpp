@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatchedAttention.h"
+#include "llvm/ADT/StringExtras.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -160,6 +161,50 @@ TEST(AttentionTest, FactorsMayBeScaledBeforeTheyAreMultiplied) {
   EXPECT_TRUE(matched.core->q.isPlain);
   EXPECT_EQ(matched.core->factorScale, 0.5);
   EXPECT_EQ(matched.core->scoreScale, 0.0625);
+}
+
+/// Positions of tokens as angles: halves of rows that change places.
+TEST(AttentionTest, QueriesMayBeOfTurnedHalves) {
+  AttentionText shape;
+  std::string text = shape.str();
+  const size_t operand = text.find("%q: ") + 4;
+  const std::string type =
+      text.substr(operand, text.find(',', operand) - operand);
+  const std::string last = std::to_string(shape.extents['d']) + "x";
+  const std::string half = std::to_string(shape.extents['d'] / 2) + "x";
+  std::string halves = type;
+  halves.replace(halves.rfind(last), last.size(), half);
+  auto slice = [&](const char *name, int64_t begin) {
+    std::string offsets, sizes, strides;
+    for (char dim : shape.q) {
+      const bool isLast = dim == 'd';
+      offsets +=
+          (offsets.empty() ? "" : ", ") + std::to_string(isLast ? begin : 0);
+      sizes += (sizes.empty() ? "" : ", ") +
+               std::to_string(shape.extents[dim] / (isLast ? 2 : 1));
+      strides += strides.empty() ? "1" : ", 1";
+    }
+    return std::string("  %") + name + " = tensor.extract_slice %q[" + offsets +
+           "] [" + sizes + "] [" + strides + "] : " + type + " to " + halves +
+           "\n";
+  };
+  size_t at = text.find(" {\n") + 3;
+  std::string body = text.substr(at);
+  for (size_t use = 0; (use = body.find("%q", use)) != std::string::npos;)
+    if (llvm::isAlnum(body[use + 2]) || body[use + 2] == '_')
+      use += 2;
+    else
+      body.replace(use, 2, "%turned");
+  body = slice("low", 0) + slice("high", shape.extents['d'] / 2) +
+         "  %turned = tensor.concat dim(" + std::to_string(shape.q.size() - 1) +
+         ") %high, %low : (" + halves + ", " + halves + ") -> " + type + "\n" +
+         body;
+  MatchedAttention matched(text.substr(0, at) + body);
+  ASSERT_TRUE(matched.core) << matched.why << "\n" << text << body;
+  EXPECT_FALSE(matched.core->q.isPlain);
+  EXPECT_TRUE(matched.core->k.isPlain);
+  // Each half is read where it is.
+  EXPECT_THAT(matched.header(), HasSubstr(" ? "));
 }
 
 TEST(AttentionTest, WeightsAreDividedFirstOrLast) {

@@ -70,6 +70,10 @@ struct Core {
   Sample (*sample)(uint64_t seed, uint64_t number);
   /// The same for programs of the host; null: those above.
   Sample (*sampleForHost)(uint64_t seed, uint64_t number) = nullptr;
+  /// Another way to see a workload as this core, for families that refuse the
+  /// first; null: there is none.
+  std::optional<CoreInstance> (*describeOtherwise)(mlir::Block &body,
+                                                   std::string &why) = nullptr;
 };
 
 /// Those that there are; a workload may be of several.
@@ -83,7 +87,8 @@ std::string listCores();
 std::optional<CoreInstance> findCore(llvm::StringRef core, mlir::Block &pattern,
                                      llvm::StringRef target, std::string &why,
                                      const catalog::Machine &machine = {});
-/// As all cores that it is, in class \p precision (acceptClass()). A
+/// As all cores that it is, in class \p precision (acceptClass()), one that
+/// may be seen in two ways twice. A
 /// convolution is first, a product as one where f32 may be rounded; those
 /// without reuse are last. None: \p why says of each what it is not.
 std::vector<CoreInstance> findCores(mlir::Block &pattern,
