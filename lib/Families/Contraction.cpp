@@ -71,8 +71,10 @@ private:
     other.isShared = whole.batchSize == 1;
     found.a.isPlain = found.b.isPlain = false;
     place();
-    if (isAddressed())
+    if (isAddressed()) {
+      found.sizeOfSplit = found.sizeOf(found.*group);
       return std::move(found);
+    }
     found = std::move(whole);
     return std::nullopt;
   }

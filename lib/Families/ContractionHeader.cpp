@@ -78,15 +78,38 @@ std::optional<std::string> families::writeHeader(const Contraction &contraction,
   return HeaderWriter(contraction).run(why);
 }
 
+/// Batches of fewer rows or columns leave most of a tile empty.
+static constexpr int64_t kFewRows = 32;
+
+/// Whether programs for GPUs, which count elements that they write out in 32
+/// bits, cannot write out a factor with so many, in rows of 64 and in any
+/// order.
+static bool isTooLarge(StringRef header, StringRef name, int64_t batches,
+                       int64_t outer, int64_t k) {
+  int64_t padded = batches * std::max(outer * llvm::alignTo(k, 64),
+                                      k * llvm::alignTo(outer, 64));
+  return padded > std::numeric_limits<int32_t>::max() &&
+         header.contains(("#define " + name + "_ALIGNED 0\n").str());
+}
+
 std::optional<families::CoreInstance>
 families::describeCore(const Contraction &contraction, std::string &why) {
   std::optional<std::string> header = writeHeader(contraction, why);
   if (!header)
     return std::nullopt;
+  if (isTooLarge(*header, "A", contraction.batchSize, contraction.mSize,
+                 contraction.kSize) ||
+      isTooLarge(*header, "B", contraction.batchSize, contraction.nSize,
+                 contraction.kSize)) {
+    why = "a factor that would be written out has more than 2^31 elements";
+    return std::nullopt;
+  }
   CoreInstance core;
   core.header = std::move(*header);
   core.inputs = contraction.program.buffers.size();
   core.isWithoutReuse = contraction.mSize == 1 || contraction.nSize == 1;
+  core.isSplit = contraction.sizeOfSplit.has_value();
+  core.isSplitFinely = contraction.sizeOfSplit.value_or(kFewRows) < kFewRows;
   core.buffers["A"] = "in" + std::to_string(contraction.a.input);
   core.buffers["B"] = "in" + std::to_string(contraction.b.input);
   core.buffers["OUT"] = "out0";

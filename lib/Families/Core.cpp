@@ -144,16 +144,17 @@ static std::optional<CoreInstance> findOtherwise(const Core &core,
                                                  mlir::Block &pattern,
                                                  const CoreInstance &first) {
   std::string why;
-  if (first.host || !core.describeOtherwise)
+  if (!first.isSplit || !core.describeOtherwise)
     return std::nullopt;
   std::optional<CoreInstance> found = core.describeOtherwise(pattern, why);
-  if (!found || found->header == first.header)
+  if (!found)
     return std::nullopt;
-  CoreInstance other = first;
-  other.header = std::move(found->header);
-  other.buffers = std::move(found->buffers);
-  other.isWithoutReuse = found->isWithoutReuse;
-  return other;
+  found->core = first.core;
+  found->multiprocessors = first.multiprocessors;
+  found->sharedBytes = first.sharedBytes;
+  found->acceptsTF32 = first.acceptsTF32;
+  found->acceptsHalf = first.acceptsHalf;
+  return found;
 }
 
 std::vector<CoreInstance>
@@ -172,6 +173,8 @@ families::findCores(mlir::Block &pattern, StringRef target, std::string &why,
       auto place = isFirst ? found.begin() : found.end();
       std::optional<CoreInstance> otherwise =
           findOtherwise(core, pattern, *instance);
+      if (otherwise && instance->isSplitFinely)
+        std::swap(*instance, *otherwise);
       if (instance->isWithoutReuse)
         last.push_back(std::move(*instance));
       else

@@ -49,7 +49,9 @@ static std::optional<Line> readLine(StringRef text) {
     return std::nullopt;
   auto [left, right] = text.split(" = ");
   std::tie(line.type, line.name) = left.split(' ');
-  if (line.name.empty() || right.empty() || right.contains(';'))
+  SmallVector<StringRef> names = namesIn(line.name);
+  if (names.size() != 1 || names.front() != line.name || right.empty() ||
+      right.contains(';'))
     return std::nullopt;
   line.uses = namesIn(right);
   line.loads = right.contains('[');
@@ -70,8 +72,10 @@ KeptText families::keepLines(StringRef text, ArrayRef<StringRef> fixed,
   std::vector<Line> lines;
   for (StringRef row : rows) {
     std::optional<Line> line = readLine(row);
-    if (!line)
+    if (!line) {
+      kept.loadsEach = text.contains('[');
       return kept;
+    }
     auto usesOne = [&](const StringSet<> &names) {
       return any_of(line->uses,
                     [&](StringRef name) { return names.contains(name); });

@@ -78,21 +78,72 @@ TEST(BatchedContractionTest, BatchesShareWhatIsComputed) {
   EXPECT_THAT(headerOf(*matched.core), HasSubstr("#define A_BATCHED 0\n"));
 }
 
-TEST(BatchedContractionTest, WhatIsComputedMayLieAnywhere) {
+/// Columns of the result have no one stride, either.
+TEST(BatchedContractionTest, ResultsAreAddressedWhereAFactorIsComputed) {
   ContractionText text = pictures();
   text.prologueB.lines = "%a1 = arith.addf %a0, %a0 : f16";
   MatchedBatches matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_FALSE(matched.core->b.isPlain);
+  EXPECT_EQ(matched.core->batchSize, 5);
+  EXPECT_EQ(matched.core->resultM, text.n);
+}
+
+/// The sizes of batches, as families are asked in turn.
+static std::vector<std::string> batchesOf(const ContractionText &text) {
+  MatchedBatches matched(text);
+  std::string why;
+  std::vector<std::string> found;
+  for (const families::CoreInstance &core : families::findCores(
+           matched.form->getPattern().front(), "cuda:sm_90a", why))
+    if (core.core == "contraction") {
+      llvm::StringRef header = core.header;
+      found.push_back(
+          header.split("#define BATCH ").second.split('\n').first.str());
+    }
+  return found;
+}
+
+TEST(BatchedContractionTest, FamiliesAreAskedForTheWholeToo) {
+  ContractionText text = pictures();
+  EXPECT_THAT(batchesOf(text), testing::ElementsAre("5", "1"));
+  // Of four pixels most of a tile would be empty.
+  text.n = 4;
+  EXPECT_THAT(batchesOf(text), testing::ElementsAre("1", "5"));
+  // Rows that follow each other are seen in one way.
+  text.a = "bmk";
+  text.b = "nk";
+  EXPECT_THAT(batchesOf(text), testing::ElementsAre("1"));
+}
+
+TEST(BatchedContractionTest, WhatIsWrittenOutIsCountedIn32Bits) {
+  ContractionText text = pictures();
+  text.batch = 1 << 16;
+  text.n = 513;
+  text.k = 128;
+  MatchedBatches matched(text);
+  ASSERT_TRUE(matched.core) << matched.why;
+  std::string why;
+  EXPECT_FALSE(families::describeCore(*matched.core, why));
+  EXPECT_EQ(why,
+            "a factor that would be written out has more than 2^31 elements");
+  text.n = 512;
+  EXPECT_TRUE(families::describeCore(*MatchedBatches(text).core, why)) << why;
 }
 
 TEST(BatchedContractionTest, HeadersKeepWhatARowNeeds) {
+  // A bias of each column; where columns come first, of each row.
   ContractionText text;
-  text.tail = "%w0 = arith.addf %x, %bias32 : f32\n%v = math.tanh %w0 : f32";
-  MatchedBatches matched(text);
-  ASSERT_TRUE(matched.core) << matched.why;
-  const std::string header = headerOf(*matched.core);
+  text.tail = "%w0 = math.sqrt %bias32 : f32\n%v = arith.divf %x, %w0 : f32";
+  MatchedBatches ofColumn(text);
+  ASSERT_TRUE(ofColumn.core) << ofColumn.why;
+  std::string header = headerOf(*ofColumn.core);
   EXPECT_THAT(header, HasSubstr("#define FINISH_LOADS 0\n"));
-  EXPECT_THAT(header, HasSubstr("FASTK_DEVICE Kept keep(OPERAND_PARAMETERS, "
-                                "i32 b, i32 m) {\n"));
+  EXPECT_THAT(header, HasSubstr("#define KEPT 0\n"));
+  text.out = "nm";
+  MatchedBatches ofRow(text);
+  ASSERT_TRUE(ofRow.core) << ofRow.why;
+  header = headerOf(*ofRow.core);
+  EXPECT_THAT(header, HasSubstr("#define KEPT 1\n"));
+  EXPECT_THAT(header, HasSubstr(" = kept.v[0];\n"));
 }

@@ -1,8 +1,9 @@
 // Sums of products of f32 that may be rounded to TF32, on operands as they lie: TMA rounds what it loads. Two
-// warpgroups multiply 64 rows each, a thread of theirs loads ahead, blocks walk over the tiles. Tensor cores take columns whose terms lie together
-// alone, from shared memory; rows whose terms do not lie together go through registers.
+// warpgroups multiply 64 rows each, a thread of theirs loads ahead, blocks walk over the tiles. Tensor cores take from
+// shared memory what lies along its terms alone; rows that do not go through registers.
 
 #define BN 128 // tune: 64, 128, 256
+// Two blocks of a multiprocessor store and multiply in turns; one has more stages.
 #define BLOCKS 2 // tune: 1, 2
 #define SPLIT 1 // tune: 1, 2, 4, 8, 16, 32
 #define BAND 8 // tune: 4, 8, 16
@@ -22,7 +23,6 @@
 #define TILES_ALONE (BATCH * TILE_ROWS * TILE_COLUMNS)
 #define TILES (TILES_ALONE * SPLIT)
 
-// Two blocks of a multiprocessor store and multiply in turns; one has more stages.
 #define GRID (TILES < BLOCKS * MULTIPROCESSORS ? TILES : BLOCKS * MULTIPROCESSORS)
 
 // Operands as the tensor maps see them.
@@ -80,7 +80,9 @@ static FASTK_DEVICE Tile tileOf(u32 t) {
 // An element of the result, of the last row or column where there is none; a sum that is a part stays as it is.
 #if SPLIT > 1
 typedef float Made;
-static FASTK_DEVICE Made make(OPERAND_PARAMETERS, const Tile &tile, i32 m, i32 n, float x, const Kept &kept) { return x; }
+static FASTK_DEVICE Made make(OPERAND_PARAMETERS, const Tile &tile, i32 m, i32 n, float x, const Kept &kept) {
+  return x;
+}
 #else
 typedef OUT_TYPE Made;
 static FASTK_DEVICE Made make(OPERAND_PARAMETERS, const Tile &tile, i32 m, i32 n, float x, const Kept &kept) {
@@ -118,9 +120,9 @@ static FASTK_DEVICE void storePair(OUT_TYPE *out, float *parts, const Tile &tile
 #endif
 }
 
-// The row of the tile that a thread has as row g of its warp's 16 rows. Of 32 rows in shared memory that do not lie along
-// their terms, each term has 128 bytes, whose pieces of 16 are swizzled. Neighbours are rows g and g + 8 of the product;
-// which ones is such that no two of half a warp meet in a bank.
+// The row of the tile that a thread has as row g of its warp's 16 rows. Of 32 rows in shared memory that do not lie
+// along their terms, each term has 128 bytes, whose pieces of 16 are swizzled. Neighbours are rows g and g + 8 of the
+// product; which ones is such that no two of half a warp meet in a bank.
 static FASTK_DEVICE u32 pieceOf(u32 warp, u32 g) { return 2 * (warp & 1) + (g >> 2) + 4 * (g >> 1 & 1); }
 static FASTK_DEVICE i32 rowOf(u32 warp, u32 g) {
   return (i32)(ROWS_K_MAJOR ? 16 * warp + g : (warp >> 1) * 32 + pieceOf(warp, g) * 4 + (g & 1) * 2);
@@ -270,7 +272,8 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
       __syncwarp();
 #pragma unroll
       for (u32 j = 0; j < 4; ++j)
-        ((float2 *)(lines + g * 8 + (2 * j + (c >> 1) ^ g)))[c & 1] = make_float2(d[first + 4 * j], d[first + 4 * j + 1]);
+        ((float2 *)(lines + g * 8 + (2 * j + (c >> 1) ^ g)))[c & 1] =
+            make_float2(d[first + 4 * j], d[first + 4 * j + 1]);
       __syncwarp();
       float4 made[2];
 #pragma unroll

@@ -53,6 +53,8 @@ struct Contraction : SummedProducts {
   int64_t batchSize = 1, mSize = 1, nSize = 1, kSize = 1;
   ContractionSide a, b;
   GroupStride resultBatch, resultM, resultN;
+  /// Of the rows or columns that were cut into batches: how many each has.
+  std::optional<int64_t> sizeOfSplit;
 };
 
 /// The body of a workload, in canonical form, as a contraction. Nothing: \p why

@@ -48,6 +48,9 @@ struct CoreInstance {
   /// A convolution whose window does not move: families for contractions are
   /// for it, too, and first where nothing may be rounded.
   bool isProduct = false;
+  /// It may be seen as the same core otherwise, as a whole without batches; and
+  /// should be first, for its batches have few rows or columns.
+  bool isSplit = false, isSplitFinely = false;
   /// What the plan may use of the device.
   int64_t multiprocessors = 0, sharedBytes = 0;
   /// Of the host: the machine that the header is for.
