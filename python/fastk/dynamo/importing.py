@@ -7,6 +7,7 @@
 """Texts of graphs: from the store, or from a process that imports them."""
 
 import atexit
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -75,7 +76,9 @@ class Importer:
         if process is not None:
             process.kill()
             process.wait()
-            process.stdin.close()
+            # What it ended without reading is still to be sent.
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
             process.stdout.close()
             self.log.close()
 

@@ -67,6 +67,15 @@ def test_the_process_ends(server, data, first, said):
     importer.stop()
 
 
+def test_a_process_that_ended_unasked_is_stopped(server):
+    importer = server("exit 3")
+    importer._start()
+    importer.process.wait()
+    importer.process.stdin.write(b"not sent\n")
+    importer.stop()
+    assert importer.process is None
+
+
 def test_it_is_killed_while_it_works(server, data):
     importer = server("read path; touch $0.busy; exec sleep 1000")
 
