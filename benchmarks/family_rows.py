@@ -109,15 +109,9 @@ def _time_rows(options, chosen):
         if not folder.is_dir():
             continue
         specification = h200.Specification(
-            row.reference, row.shapes, dtype=kinds[row.kind]
+            row.reference, row.shapes, dtype=kinds[row.kind], others=row.others
         )
         operator = h200.Operator(name, specification, folder, row.is_compiled)
-        for other, function in row.others.items():
-            try:
-                function(*operator.sets[0])
-            except RuntimeError:
-                continue  # It does not take the row.
-            operator.calls[f"torch {other}"] = lambda i, f=function, o=operator: f(*o.sets[i])
         errors = operator.check()
         wrong += [f"{name}: {n}" for n, e in errors.items() if not e[2]]
         times = operator.time(options.rounds, flush)

@@ -42,6 +42,7 @@ import sys
 import time
 import typing
 
+import attention
 import cuda_program
 import h200_models
 import torch
@@ -89,16 +90,6 @@ def convolution_relu_maxpool(x, bias, weight):
     return torch.nn.functional.max_pool2d(y, 3, 2)
 
 
-def attention_by(backend):
-    def compute(*operands):
-        from torch.nn.attention import SDPBackend, sdpa_kernel
-
-        with sdpa_kernel(getattr(SDPBackend, backend)):
-            return torch.nn.functional.scaled_dot_product_attention(*operands)
-
-    return compute
-
-
 OPERATORS = {
     "softmax": Specification(
         lambda x: torch.softmax(x, 1), [(4096, 65536)], 0.60, 1.2
@@ -119,12 +110,14 @@ OPERATORS = {
         convolution_relu_maxpool, [(100, 3, 224, 224), (96,), (96, 3, 11, 11)]
     ),
     "attention_f16": Specification(
-        lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v),
+        torch.nn.functional.scaled_dot_product_attention,
         [(4, 32, 4096, 128)] * 3,
         dtype=torch.float16,
         others={
-            "torch cuDNN": attention_by("CUDNN_ATTENTION"),
-            "torch flash": attention_by("FLASH_ATTENTION"),
+            name: attention.by_backend(
+                torch.nn.functional.scaled_dot_product_attention, attention.BACKENDS[name]
+            )
+            for name in ("cuDNN", "flash")
         },
     ),
     "elementwise": Specification(
@@ -165,7 +158,7 @@ class Operator:
                 function(*self.sets[0])
             except RuntimeError:
                 continue  # It does not take the operands.
-            self.calls[other] = lambda i, f=function: f(*self.sets[i])
+            self.calls[f"torch {other}"] = lambda i, f=function: f(*self.sets[i])
         if compile_torch:
             for label, mode, least in (
                 ("torch.compile", "default", 0.15),

@@ -161,14 +161,15 @@ class Model:
     def errors(self):
         """Contender -> its error; and whether ours is right."""
         import torch
+        from torch_compile import tensors_of
 
         wide = [x.double() if x.is_floating_point() else x for x in self.inputs]
-        exact = leaves(copy.deepcopy(self.module).double()(*wide))
+        exact = tensors_of(copy.deepcopy(self.module).double()(*wide))
         found = {}
         for name, call in (
             (OURS, self.ours),
-            (PEER, lambda: leaves(self.compiled(*self.inputs))),
-            (EAGER, lambda: leaves(self.module(*self.inputs))),
+            (PEER, lambda: tensors_of(self.compiled(*self.inputs))),
+            (EAGER, lambda: tensors_of(self.module(*self.inputs))),
         ):
             worst = 0.0
             for got, want in zip(call(), exact, strict=True):
@@ -220,13 +221,6 @@ class Model:
             torch.equal(a.view(torch.int16), b.view(torch.int16))
             for a, b in zip(called, self.kept[0])
         )
-
-
-def leaves(value):
-    import torch
-    from torch.utils import _pytree
-
-    return [x for x in _pytree.tree_leaves(value) if isinstance(x, torch.Tensor)]
 
 
 def times_of(calls, rounds):
@@ -364,18 +358,13 @@ def time_models(options):
     return 1 if failed else 0
 
 
-def interval(ratios, draws=2000):
-    """The median and its 95 % bootstrap interval."""
-    draw = random.Random(0)
-    medians = sorted(
-        statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(draws)
-    )
-    return statistics.median(ratios), medians[draws // 40], medians[-draws // 40]
-
-
 def ratio_of(row, over, under):
+    """The median and its 95 % interval."""
+    import host
+
     pairs = zip(row["times"][over + GRAPH], row["times"][under + GRAPH])
-    return interval([a / b for a, b in pairs])
+    found = host.interval([a / b for a, b in pairs])
+    return found["median"], found["low"], found["high"]
 
 
 def line_of(row, options):

@@ -342,12 +342,10 @@ families::describeCore(const Attention &attention, std::string &why) {
   std::optional<std::string> header = writeHeader(attention, why);
   if (!header)
     return std::nullopt;
-  // Programs count what they write out in 32 bits.
   auto isTooLarge = [&](StringRef name, int64_t rows, int64_t columns) {
-    return attention.batchSize * rows * int64_t(llvm::alignTo(columns, 64)) >
-               std::numeric_limits<int32_t>::max() &&
-           StringRef(*header).contains(
-               ("#define " + name + "_ALIGNED 0\n").str());
+    return isTooLargeToWriteOut(*header, name,
+                                attention.batchSize * rows *
+                                    int64_t(llvm::alignTo(columns, 64)));
   };
   if (isTooLarge("Q", attention.mSize, attention.dSize) ||
       isTooLarge("K", attention.nSize, attention.dSize) ||

@@ -54,21 +54,8 @@ private:
     writeResultVars();
     Lin linear = Scope::linear(contraction.result, contraction.index);
     os << "  return " << program.linText(linear) << ";\n}\n";
-    const size_t begin = text.size();
-    writeResultVars();
-    std::string body = text.substr(begin);
-    text.resize(begin);
-    Scope scope(program, body, 1);
-    scope.onOpaque = [&](Scope &inner, Value value, ArrayRef<Lin>) -> CValue {
-      if (value != contraction.op->getResult(0)) {
-        program.fail("what surrounds the sums is not elementwise");
-        return {};
-      }
-      return families::sumWithStart(contraction, inner);
-    };
-    CValue value = scope.at(contraction.result, contraction.index);
-    HeaderText::writeFinish(contraction.resultElem, {"b", "m", "n"}, {"b", "m"},
-                            "n", body, value.text);
+    HeaderText::writeFinish(contraction, {"b", "m", "n"}, {"b", "m"}, "n",
+                            [&] { writeResultVars(); });
   }
 };
 } // namespace
@@ -81,26 +68,21 @@ std::optional<std::string> families::writeHeader(const Contraction &contraction,
 /// Batches of fewer rows or columns leave most of a tile empty.
 static constexpr int64_t kFewRows = 32;
 
-/// Whether programs for GPUs, which count elements that they write out in 32
-/// bits, cannot write out a factor with so many, in rows of 64 and in any
-/// order.
-static bool isTooLarge(StringRef header, StringRef name, int64_t batches,
-                       int64_t outer, int64_t k) {
-  int64_t padded = batches * std::max(outer * llvm::alignTo(k, 64),
-                                      k * llvm::alignTo(outer, 64));
-  return padded > std::numeric_limits<int32_t>::max() &&
-         header.contains(("#define " + name + "_ALIGNED 0\n").str());
-}
-
 std::optional<families::CoreInstance>
 families::describeCore(const Contraction &contraction, std::string &why) {
   std::optional<std::string> header = writeHeader(contraction, why);
   if (!header)
     return std::nullopt;
-  if (isTooLarge(*header, "A", contraction.batchSize, contraction.mSize,
-                 contraction.kSize) ||
-      isTooLarge(*header, "B", contraction.batchSize, contraction.nSize,
-                 contraction.kSize)) {
+  // In rows of 64, and in any order.
+  auto isTooLarge = [&](StringRef name, int64_t outer) {
+    const int64_t k = contraction.kSize;
+    return isTooLargeToWriteOut(*header, name,
+                                contraction.batchSize *
+                                    std::max(outer * llvm::alignTo(k, 64),
+                                             k * llvm::alignTo(outer, 64)));
+  };
+  if (isTooLarge("A", contraction.mSize) ||
+      isTooLarge("B", contraction.nSize)) {
     why = "a factor that would be written out has more than 2^31 elements";
     return std::nullopt;
   }

@@ -97,21 +97,8 @@ private:
     writeResultVars();
     Lin linear = Scope::linear(convolution.result, convolution.index);
     os << "  return " << program.linText(linear) << ";\n}\n";
-    const size_t begin = text.size();
-    writeResultVars();
-    std::string body = text.substr(begin);
-    text.resize(begin);
-    Scope scope(program, body, 1);
-    scope.onOpaque = [&](Scope &inner, Value value, ArrayRef<Lin>) -> CValue {
-      if (value != convolution.op->getResult(0)) {
-        program.fail("what surrounds the sums is not elementwise");
-        return {};
-      }
-      return families::sumWithStart(convolution, inner);
-    };
-    CValue value = scope.at(convolution.result, convolution.index);
-    HeaderText::writeFinish(convolution.resultElem, coordinates, {"g", "o"},
-                            pairs, body, value.text);
+    HeaderText::writeFinish(convolution, coordinates, {"g", "o"}, pairs,
+                            [&] { writeResultVars(); });
   }
 };
 } // namespace

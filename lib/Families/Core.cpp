@@ -109,6 +109,20 @@ static std::optional<CoreInstance> findHostCore(const Core &core,
   return found;
 }
 
+/// By `describe`, for a device of these limits.
+static std::optional<CoreInstance>
+describeForDevice(decltype(Core::describe) describe, const Core &core,
+                  mlir::Block &pattern, const worker::PlanLimits &limits,
+                  std::string &why) {
+  std::optional<CoreInstance> found = describe(pattern, why);
+  if (found) {
+    found->core = core.name;
+    found->multiprocessors = limits.multiprocessors;
+    found->sharedBytes = limits.sharedBytes;
+  }
+  return found;
+}
+
 std::optional<CoreInstance>
 families::findCore(StringRef name, mlir::Block &pattern, StringRef target,
                    std::string &why, const Machine &machine) {
@@ -125,13 +139,7 @@ families::findCore(StringRef name, mlir::Block &pattern, StringRef target,
   }
   if (isHost)
     return findHostCore(*core, pattern, machine, why);
-  std::optional<CoreInstance> found = core->describe(pattern, why);
-  if (found) {
-    found->core = name;
-    found->multiprocessors = limits->multiprocessors;
-    found->sharedBytes = limits->sharedBytes;
-  }
-  return found;
+  return describeForDevice(core->describe, *core, pattern, *limits, why);
 }
 
 void families::acceptClass(CoreInstance &core, StringRef precision) {
@@ -142,19 +150,13 @@ void families::acceptClass(CoreInstance &core, StringRef precision) {
 /// The workload as the same core, but otherwise; nothing: it is no other.
 static std::optional<CoreInstance> findOtherwise(const Core &core,
                                                  mlir::Block &pattern,
+                                                 StringRef target,
                                                  const CoreInstance &first) {
   std::string why;
   if (!first.isSplit || !core.describeOtherwise)
     return std::nullopt;
-  std::optional<CoreInstance> found = core.describeOtherwise(pattern, why);
-  if (!found)
-    return std::nullopt;
-  found->core = first.core;
-  found->multiprocessors = first.multiprocessors;
-  found->sharedBytes = first.sharedBytes;
-  found->acceptsTF32 = first.acceptsTF32;
-  found->acceptsHalf = first.acceptsHalf;
-  return found;
+  return describeForDevice(core.describeOtherwise, core, pattern,
+                           *planLimitsOf(target), why);
 }
 
 std::vector<CoreInstance>
@@ -172,7 +174,9 @@ families::findCores(mlir::Block &pattern, StringRef target, std::string &why,
                      (!instance->isProduct || instance->acceptsTF32);
       auto place = isFirst ? found.begin() : found.end();
       std::optional<CoreInstance> otherwise =
-          findOtherwise(core, pattern, *instance);
+          findOtherwise(core, pattern, target, *instance);
+      if (otherwise)
+        acceptClass(*otherwise, precision);
       if (otherwise && instance->isSplitFinely)
         std::swap(*instance, *otherwise);
       if (instance->isWithoutReuse)

@@ -63,27 +63,6 @@ std::optional<std::string> HeaderText::takeText(std::string &why) {
   return std::move(text);
 }
 
-void HeaderText::writeRounded(Elem result, ArrayRef<StringRef> coordinates,
-                              StringRef column) {
-  std::string type = cudaType(result), parameters = "(OPERAND_PARAMETERS";
-  std::string arguments = "(OPERANDS", next = "(OPERANDS";
-  for (StringRef each : coordinates) {
-    parameters += (", i32 " + each).str();
-    arguments += (", " + each).str();
-    next += (", " + each + (each == column ? " + 1" : "")).str();
-  }
-  os << "FASTK_DEVICE " << type << " finish" << parameters << ", float acc) {\n"
-     << "  return " << type << "(finishValue" << arguments << ", acc));\n}\n";
-  if (bytesOf(result) != 2 || column.empty())
-    return;
-  os << "// Of columns " << column << " (even) and " << column
-     << " + 1, the first in the low half.\n"
-     << "FASTK_DEVICE u32 finish2" << parameters
-     << ", float acc0, float acc1) {\n  return "
-     << (result == Elem::F16 ? "packF16" : "packBF16") << "(finishValue"
-     << arguments << ", acc0), finishValue" << next << ", acc1));\n}\n";
-}
-
 /// ", i32 m, i32 n", or ", m, n".
 static std::string listOf(ArrayRef<StringRef> names, StringRef type = "",
                           StringRef next = "") {
@@ -93,17 +72,54 @@ static std::string listOf(ArrayRef<StringRef> names, StringRef type = "",
   return list;
 }
 
-void HeaderText::writeFinish(Elem result, ArrayRef<StringRef> coordinates,
-                             ArrayRef<StringRef> fixed, StringRef column,
-                             StringRef body, StringRef value) {
-  SmallVector<StringRef> changing{"acc"};
-  for (StringRef each : coordinates)
-    if (!llvm::is_contained(fixed, each))
-      changing.push_back(each);
-  KeptText kept = keepLines(body, fixed, changing);
+namespace {
+/// What functions that round a sum's result are written of.
+struct Rounding {
+  Rounding(Elem result, ArrayRef<StringRef> coordinates, StringRef column,
+           bool hasKept)
+      : result(result), coordinates(coordinates), column(column),
+        hasKept(hasKept), type(families::cudaType(result)),
+        parameters("(OPERAND_PARAMETERS" + listOf(coordinates, "i32 ")),
+        arguments("(OPERANDS" + listOf(coordinates)) {}
+
+  bool hasPairs() const { return bytesOf(result) == 2 && !column.empty(); }
+  void writeOne(llvm::raw_ostream &os) const {
+    os << "FASTK_DEVICE " << type << " finish" << parameters << ", float acc"
+       << (hasKept ? ", const Kept &kept" : "") << ") {\n  return " << type
+       << "(finishValue" << arguments << ", acc" << (hasKept ? ", kept" : "")
+       << "));\n}\n";
+  }
+  void writePair(llvm::raw_ostream &os) const {
+    os << "// Of columns " << column << " (even) and " << column
+       << " + 1, the first in the low half.\n"
+       << "FASTK_DEVICE u32 finish2" << parameters << ", float acc0, float acc1"
+       << (hasKept ? ", const Kept &kept0, const Kept &kept1" : "")
+       << ") {\n  return " << (result == Elem::F16 ? "packF16" : "packBF16")
+       << "(finishValue" << arguments << ", acc0" << (hasKept ? ", kept0" : "")
+       << "), finishValue(OPERANDS" << listOf(coordinates, "", column)
+       << ", acc1" << (hasKept ? ", kept1" : "") << "));\n}\n";
+  }
+
+  Elem result;
+  ArrayRef<StringRef> coordinates;
+  StringRef column;
+  bool hasKept;
+  std::string type, parameters, arguments;
+};
+} // namespace
+
+void HeaderText::writeRounded(Elem result, ArrayRef<StringRef> coordinates,
+                              StringRef column) {
+  Rounding rounding(result, coordinates, column, /*hasKept=*/false);
+  rounding.writeOne(os);
+  if (rounding.hasPairs())
+    rounding.writePair(os);
+}
+
+/// keep(), of coordinates `fixed`, and what is passed from lane to lane.
+static void writeKeep(llvm::raw_ostream &os, const families::KeptText &kept,
+                      ArrayRef<StringRef> fixed) {
   const size_t count = kept.names.size();
-  os << "// Whether each sum has an element of an operand of its own.\n";
-  define("FINISH_LOADS", kept.loadsEach);
   os << "// What sums of the same " << llvm::join(fixed, " and ")
      << " need is computed once, and kept.\n"
      << "#define KEPT " << count << "\nstruct Kept {\n  float v["
@@ -119,31 +135,54 @@ void HeaderText::writeFinish(Elem result, ArrayRef<StringRef> coordinates,
      << "  Kept kept = {};\n#pragma unroll\n  for (int i = 0; i < KEPT; ++i)\n"
      << "    kept.v[i] = __shfl_sync(0xffffffffu, mine.v[i], lane);\n"
      << "  return kept;\n}\n";
+}
+
+void HeaderText::writeFinish(const SummedProducts &products,
+                             ArrayRef<StringRef> coordinates,
+                             ArrayRef<StringRef> fixed, StringRef column,
+                             llvm::function_ref<void()> writeResultVars) {
+  // The variables' lines are taken apart with the others.
+  const size_t begin = text.size();
+  writeResultVars();
+  std::string body = text.substr(begin);
+  text.resize(begin);
+  Scope scope(program, body, 1);
+  scope.onOpaque = [&](Scope &inner, Value value, ArrayRef<Lin>) -> CValue {
+    if (value == products.op->getResult(0))
+      return sumWithStart(products, inner);
+    program.fail("what surrounds the sums is not elementwise");
+    return {};
+  };
+  CValue value = scope.at(products.result, products.index);
+  SmallVector<StringRef> changing{"acc"};
+  for (StringRef each : coordinates)
+    if (!llvm::is_contained(fixed, each))
+      changing.push_back(each);
+  KeptText kept = keepLines(body, fixed, changing);
+  os << "// Whether each sum has an element of an operand of its own.\n";
+  define("FINISH_LOADS", kept.loadsEach);
+  writeKeep(os, kept, fixed);
+  Rounding rounding(products.resultElem, coordinates, column, /*hasKept=*/true);
+  const std::string ofKept = "keep(OPERANDS" + listOf(fixed) + ")";
   // As a number in registers, so that two are converted at once.
-  std::string parameters = "(OPERAND_PARAMETERS" + listOf(coordinates, "i32 ");
-  std::string arguments = "(OPERANDS" + listOf(coordinates);
-  std::string ofKept = "keep(OPERANDS" + listOf(fixed) + ")";
-  os << "FASTK_DEVICE float finishValue" << parameters
+  os << "FASTK_DEVICE float finishValue" << rounding.parameters
      << ", float acc, const Kept &kept) {\n"
-     << kept.finish << "  return " << value << ";\n}\n";
-  std::string type = cudaType(result);
-  os << "FASTK_DEVICE " << type << " finish" << parameters
-     << ", float acc, const Kept &kept) {\n  return " << type << "(finishValue"
-     << arguments << ", acc, kept));\n}\n"
-     << "FASTK_DEVICE " << type << " finish" << parameters
-     << ", float acc) {\n  return finish" << arguments << ", acc, " << ofKept
-     << ");\n}\n";
-  if (bytesOf(result) != 2 || column.empty())
+     << kept.finish << "  return " << value.text << ";\n}\n";
+  rounding.writeOne(os);
+  os << "FASTK_DEVICE " << rounding.type << " finish" << rounding.parameters
+     << ", float acc) {\n  return finish" << rounding.arguments << ", acc, "
+     << ofKept << ");\n}\n";
+  if (!rounding.hasPairs())
     return;
-  os << "// Of columns " << column << " (even) and " << column
-     << " + 1, the first in the low half.\n"
-     << "FASTK_DEVICE u32 finish2" << parameters
-     << ", float acc0, float acc1, const Kept &kept0, const Kept &kept1) {\n"
-     << "  return " << (result == Elem::F16 ? "packF16" : "packBF16")
-     << "(finishValue" << arguments << ", acc0, kept0), finishValue(OPERANDS"
-     << listOf(coordinates, "", column) << ", acc1, kept1));\n}\n"
-     << "FASTK_DEVICE u32 finish2" << parameters
-     << ", float acc0, float acc1) {\n  return finish2" << arguments
+  rounding.writePair(os);
+  os << "FASTK_DEVICE u32 finish2" << rounding.parameters
+     << ", float acc0, float acc1) {\n  return finish2" << rounding.arguments
      << ", acc0, acc1, " << ofKept << ", keep(OPERANDS"
      << listOf(fixed, "", column) << "));\n}\n";
+}
+
+bool families::isTooLargeToWriteOut(StringRef header, StringRef name,
+                                    int64_t elements) {
+  return elements > std::numeric_limits<int32_t>::max() &&
+         header.contains(("#define " + name + "_ALIGNED 0\n").str());
 }

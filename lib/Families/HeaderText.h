@@ -10,6 +10,7 @@
 
 #include "fastk/Families/Core.h"
 #include "fastk/Families/Emitter.h"
+#include "fastk/Families/SummedProducts.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
 
@@ -32,14 +33,14 @@ public:
   void writeRounded(catalog::Elem result,
                     llvm::ArrayRef<llvm::StringRef> coordinates,
                     llvm::StringRef column);
-  /// finishValue(), finish() and finish2() of a sum, whose lines are \p body
-  /// and whose result is \p value; and keep(), which computes for coordinates
-  /// \p fixed alone what they then need not compute for each sum.
-  void writeFinish(catalog::Elem result,
+  /// finishValue(), finish() and finish2() of a sum of products; and keep(),
+  /// which computes for coordinates \p fixed alone what they then need not
+  /// compute for each sum. \p writeResultVars declares the result's variables.
+  void writeFinish(const SummedProducts &products,
                    llvm::ArrayRef<llvm::StringRef> coordinates,
                    llvm::ArrayRef<llvm::StringRef> fixed,
-                   llvm::StringRef column, llvm::StringRef body,
-                   llvm::StringRef value);
+                   llvm::StringRef column,
+                   llvm::function_ref<void()> writeResultVars);
   /// OUT_TYPE, and OPERAND_PARAMETERS and OPERANDS of a workload's body.
   void writeOperands(mlir::Block &body, catalog::Elem result);
   /// Lines that declare the variables of a group, outermost first, from its one
@@ -71,6 +72,12 @@ std::optional<CoreInstance> describeByHeader(const FoundCore &core,
   instance.buffers["OUT"] = "out0";
   return instance;
 }
+
+/// Whether a program for GPUs cannot write out the operand `name`, which has so
+/// many elements with the ends of its rows and which no tensor map describes:
+/// they are counted in 32 bits.
+bool isTooLargeToWriteOut(llvm::StringRef header, llvm::StringRef name,
+                          int64_t elements);
 
 } // namespace fastk::families
 

@@ -64,7 +64,7 @@ KeptText families::keepLines(StringRef text, ArrayRef<StringRef> fixed,
   kept.finish = text.str();
   SmallVector<StringRef> rows;
   text.split(rows, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  StringSet<> changing, ofFixed, used;
+  StringSet<> changing, ofFixed, used, defined;
   for (StringRef other : others)
     changing.insert(other);
   for (StringRef each : fixed)
@@ -90,15 +90,14 @@ KeptText families::keepLines(StringRef text, ArrayRef<StringRef> fixed,
       for (StringRef name : line->uses)
         used.insert(name);
     }
+    defined.insert(line->name);
     lines.push_back(std::move(*line));
   }
   // A number of the program's own is no reason to keep anything.
   auto isKept = [&](const Line &line) {
     return line.isFixed && line.type == "float" && used.contains(line.name) &&
            any_of(line.uses, [&](StringRef name) {
-             return is_contained(fixed, name) ||
-                    any_of(lines,
-                           [&](const Line &each) { return each.name == name; });
+             return is_contained(fixed, name) || defined.contains(name);
            });
   };
   std::string keep, finish;

@@ -115,18 +115,17 @@ FamilyChoices::lower(CanonicalForm &form) {
     return nullptr;
   };
   OwningOpRef<ModuleOp> lowered;
-  FirstChoices all;
-  const bool isOneOf = isRoundedProduct(cores);
-  for (const families::CoreInstance &core : cores) {
-    FirstChoices ofCore = firstChoices(families, loosest, core);
-    if (isOneOf)
-      for (auto &each : ofCore)
+  if (isRoundedProduct(cores)) {
+    FirstChoices all;
+    for (const families::CoreInstance &core : cores)
+      for (auto &each : firstChoices(families, loosest, core))
         insertByCost(all, std::move(each));
-    else if ((lowered = lowerByFirst(std::move(ofCore))))
-      break;
-  }
-  if (!lowered)
     lowered = lowerByFirst(std::move(all));
+  } else {
+    for (const families::CoreInstance &core : cores)
+      if ((lowered = lowerByFirst(firstChoices(families, loosest, core))))
+        break;
+  }
   return {choice ? choice->admitted : nullptr, std::move(lowered)};
 }
 

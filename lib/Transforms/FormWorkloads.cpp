@@ -99,10 +99,7 @@ static bool areSinglesAsked(Block &, WinnerQuery &winners, WorkloadOp known) {
 /// Of a product whose result is needed by what it was fused with and by others.
 static bool arePlainAskedOf(const form::BlockGraph &graph, WinnerQuery &) {
   return llvm::any_of(graph.nodes, [](const form::Node &node) {
-    return node.role == form::Role::Compute &&
-           (node.kind == form::Kind::Contraction ||
-            node.kind == form::Kind::BatchContraction ||
-            node.kind == form::Kind::Convolution);
+    return node.role == form::Role::Compute && form::isContraction(node.kind);
   });
 }
 

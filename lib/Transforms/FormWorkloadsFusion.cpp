@@ -19,11 +19,6 @@
 using namespace mlir;
 using namespace fastk::form;
 
-static bool isContraction(Kind kind) {
-  return kind == Kind::Contraction || kind == Kind::BatchContraction ||
-         kind == Kind::Convolution;
-}
-
 /// True when the op takes the value as an input, not only to write into it.
 static bool isInput(Operation *op, Value value) {
   auto dps = dyn_cast<DestinationStyleOpInterface>(op);

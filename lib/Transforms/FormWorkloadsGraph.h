@@ -67,6 +67,12 @@ enum class Kind {
   Opaque,
 };
 
+/// Whether it sums products.
+inline bool isContraction(Kind kind) {
+  return kind == Kind::Contraction || kind == Kind::BatchContraction ||
+         kind == Kind::Convolution;
+}
+
 struct Node {
   mlir::Operation *op = nullptr;
   Role role = Role::Outside;
