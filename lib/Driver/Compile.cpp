@@ -88,6 +88,13 @@ LogicalResult fastk::prepareModel(ModuleOp module, StringRef target) {
   return target == "host" ? success() : unrollLoops(module);
 }
 
+LogicalResult fastk::layChannelsLast(ModuleOp module, bool float32) {
+  FastkChannelsLastPassOptions options;
+  options.float32 = float32;
+  return runPass(module, createFastkChannelsLastPass(options),
+                 /*onFunctions=*/true);
+}
+
 LogicalResult fastk::runFormWorkloads(ModuleOp module, Fusion fusion,
                                       WinnerQuery *winners,
                                       WinnerQuery *scans) {

@@ -54,8 +54,9 @@ private:
     writeResultVars();
     Lin linear = Scope::linear(contraction.result, contraction.index);
     os << "  return " << program.linText(linear) << ";\n}\n";
-    HeaderText::writeFinish(contraction, {"b", "m", "n"}, {"b", "m"}, "n",
-                            [&] { writeResultVars(); });
+    constexpr StringRef ofRows[] = {"b", "m"}, ofColumns[] = {"b", "n"};
+    HeaderText::writeFinish(contraction, {"b", "m", "n"}, {ofRows, ofColumns},
+                            "n", [&] { writeResultVars(); });
   }
 };
 } // namespace

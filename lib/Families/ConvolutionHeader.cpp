@@ -9,11 +9,13 @@
 #include "CudaText.h"
 #include "fastk/Families/Convolution.h"
 #include "llvm/ADT/StringExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
 using families::Convolution;
+using families::ConvolutionAxis;
 
 namespace {
 using Names = ArrayRef<StringRef>;
@@ -97,7 +99,9 @@ private:
     writeResultVars();
     Lin linear = Scope::linear(convolution.result, convolution.index);
     os << "  return " << program.linText(linear) << ";\n}\n";
-    HeaderText::writeFinish(convolution, coordinates, {"g", "o"}, pairs,
+    constexpr StringRef ofChannels[] = {"g", "o"};
+    HeaderText::writeFinish(convolution, coordinates,
+                            ArrayRef<StringRef>(ofChannels), pairs,
                             [&] { writeResultVars(); });
   }
 };
@@ -105,6 +109,16 @@ private:
 
 std::optional<families::CoreInstance>
 families::describeCore(const Convolution &convolution, std::string &why) {
+  // Programs for GPUs count them in 32 bits.
+  double in = convolution.batchSize * convolution.groupCount, out = in;
+  for (const ConvolutionAxis &axis : convolution.axes) {
+    in *= axis.in;
+    out *= axis.out;
+  }
+  if (std::max(in, out) > std::numeric_limits<int32_t>::max()) {
+    why = "its pictures have more than 2^31 pixels";
+    return std::nullopt;
+  }
   std::optional<std::string> header = HeaderWriter(convolution).run(why);
   if (!header)
     return std::nullopt;

@@ -116,16 +116,18 @@ void HeaderText::writeRounded(Elem result, ArrayRef<StringRef> coordinates,
     rounding.writePair(os);
 }
 
-/// keep(), of coordinates `fixed`, and what is passed from lane to lane.
+/// keep(), which takes \p parameters and depends on coordinates \p fixed, and
+/// what is passed from lane to lane.
 static void writeKeep(llvm::raw_ostream &os, const families::KeptText &kept,
-                      ArrayRef<StringRef> fixed) {
+                      ArrayRef<StringRef> fixed,
+                      ArrayRef<StringRef> parameters) {
   const size_t count = kept.names.size();
   os << "// What sums of the same " << llvm::join(fixed, " and ")
      << " need is computed once, and kept.\n"
      << "#define KEPT " << count << "\nstruct Kept {\n  float v["
      << std::max<size_t>(count, 1) << "];\n};\n"
-     << "FASTK_DEVICE Kept keep(OPERAND_PARAMETERS" << listOf(fixed, "i32 ")
-     << ") {\n"
+     << "FASTK_DEVICE Kept keep(OPERAND_PARAMETERS"
+     << listOf(parameters, "i32 ") << ") {\n"
      << kept.keep << "  Kept kept = {};\n";
   for (auto [number, name] : llvm::enumerate(kept.names))
     os << "  kept.v[" << number << "] = " << name << ";\n";
@@ -139,7 +141,8 @@ static void writeKeep(llvm::raw_ostream &os, const families::KeptText &kept,
 
 void HeaderText::writeFinish(const SummedProducts &products,
                              ArrayRef<StringRef> coordinates,
-                             ArrayRef<StringRef> fixed, StringRef column,
+                             ArrayRef<ArrayRef<StringRef>> fixedSets,
+                             StringRef column,
                              llvm::function_ref<void()> writeResultVars) {
   // The variables' lines are taken apart with the others.
   const size_t begin = text.size();
@@ -154,16 +157,32 @@ void HeaderText::writeFinish(const SummedProducts &products,
     return {};
   };
   CValue value = scope.at(products.result, products.index);
-  SmallVector<StringRef> changing{"acc"};
-  for (StringRef each : coordinates)
-    if (!llvm::is_contained(fixed, each))
-      changing.push_back(each);
-  KeptText kept = keepLines(body, fixed, changing);
+  auto keepOf = [&](ArrayRef<StringRef> fixed) {
+    SmallVector<StringRef> changing{"acc"};
+    for (StringRef each : coordinates)
+      if (!llvm::is_contained(fixed, each))
+        changing.push_back(each);
+    return keepLines(body, fixed, changing);
+  };
+  // The first set of which anything is kept that depends on its last
+  // coordinate, else the first.
+  ArrayRef<StringRef> fixed = fixedSets.front();
+  KeptText kept = keepOf(fixed);
+  for (ArrayRef<StringRef> other : fixedSets.drop_front())
+    if (!kept.isOfLast)
+      if (KeptText ofOther = keepOf(other); ofOther.isOfLast) {
+        kept = std::move(ofOther);
+        fixed = other;
+      }
+  const bool isChosen = fixedSets.size() > 1;
+  ArrayRef<StringRef> parameters = isChosen ? coordinates : fixed;
   os << "// Whether each sum has an element of an operand of its own.\n";
   define("FINISH_LOADS", kept.loadsEach);
-  writeKeep(os, kept, fixed);
+  if (isChosen)
+    define("KEPT_OF_COLUMNS", fixed != fixedSets.front());
+  writeKeep(os, kept, fixed, parameters);
   Rounding rounding(products.resultElem, coordinates, column, /*hasKept=*/true);
-  const std::string ofKept = "keep(OPERANDS" + listOf(fixed) + ")";
+  const std::string ofKept = "keep(OPERANDS" + listOf(parameters) + ")";
   // As a number in registers, so that two are converted at once.
   os << "FASTK_DEVICE float finishValue" << rounding.parameters
      << ", float acc, const Kept &kept) {\n"
@@ -178,7 +197,7 @@ void HeaderText::writeFinish(const SummedProducts &products,
   os << "FASTK_DEVICE u32 finish2" << rounding.parameters
      << ", float acc0, float acc1) {\n  return finish2" << rounding.arguments
      << ", acc0, acc1, " << ofKept << ", keep(OPERANDS"
-     << listOf(fixed, "", column) << "));\n}\n";
+     << listOf(parameters, "", column) << "));\n}\n";
 }
 
 bool families::isTooLargeToWriteOut(StringRef header, StringRef name,

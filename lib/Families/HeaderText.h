@@ -34,11 +34,14 @@ public:
                     llvm::ArrayRef<llvm::StringRef> coordinates,
                     llvm::StringRef column);
   /// finishValue(), finish() and finish2() of a sum of products; and keep(),
-  /// which computes for coordinates \p fixed alone what they then need not
-  /// compute for each sum. \p writeResultVars declares the result's variables.
+  /// which computes for some coordinates alone what they then need not compute
+  /// for each sum: for the first of \p fixedSets whose last one that needs.
+  /// With one set keep() takes its coordinates, with two all of them, and
+  /// KEPT_OF_COLUMNS says whether it is the second. \p writeResultVars declares
+  /// the result's variables.
   void writeFinish(const SummedProducts &products,
                    llvm::ArrayRef<llvm::StringRef> coordinates,
-                   llvm::ArrayRef<llvm::StringRef> fixed,
+                   llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> fixedSets,
                    llvm::StringRef column,
                    llvm::function_ref<void()> writeResultVars);
   /// OUT_TYPE, and OPERAND_PARAMETERS and OPERANDS of a workload's body.

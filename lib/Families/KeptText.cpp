@@ -64,11 +64,12 @@ KeptText families::keepLines(StringRef text, ArrayRef<StringRef> fixed,
   kept.finish = text.str();
   SmallVector<StringRef> rows;
   text.split(rows, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  StringSet<> changing, ofFixed, used, defined;
+  StringSet<> changing, ofFixed, ofLast, used, defined;
   for (StringRef other : others)
     changing.insert(other);
   for (StringRef each : fixed)
     ofFixed.insert(each);
+  ofLast.insert(fixed.back());
   std::vector<Line> lines;
   for (StringRef row : rows) {
     std::optional<Line> line = readLine(row);
@@ -81,6 +82,8 @@ KeptText families::keepLines(StringRef text, ArrayRef<StringRef> fixed,
                     [&](StringRef name) { return names.contains(name); });
     };
     line->isFixed = !usesOne(changing);
+    if (usesOne(ofLast))
+      ofLast.insert(line->name);
     if (usesOne(ofFixed)) {
       ofFixed.insert(line->name);
       kept.loadsEach |= line->loads && !line->isFixed;
@@ -109,6 +112,7 @@ KeptText families::keepLines(StringRef text, ArrayRef<StringRef> fixed,
                  Twine(kept.names.size()) + "];\n")
                     .str();
       kept.names.push_back(line.name.str());
+      kept.isOfLast |= ofLast.contains(line.name);
     } else {
       finish += line.whole.str() + "\n";
     }

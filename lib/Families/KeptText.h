@@ -28,6 +28,8 @@ struct KeptText {
   std::string keep;
   /// All lines, those of what is kept as `kept.v[NUMBER]`.
   std::string finish;
+  /// Whether any of them depends on the last of the fixed parameters.
+  bool isOfLast = false;
   /// Whether each sum has an element of an operand of its own: a residual.
   bool loadsEach = false;
 };

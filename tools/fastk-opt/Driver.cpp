@@ -360,6 +360,11 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   });
   if (failed(prepareModel(*module, options.search.target)))
     return kExitWrong;
+  if (options.channelsLast &&
+      failed(
+          layChannelsLast(*module, /*float32=*/options.convolutions.value_or(
+                                       options.precision) != Precision::ieee)))
+    return kExitWrong;
   if (llvm::Error error = openBanks(options, session, executable))
     return fail(std::move(error));
   WorkloadMatcher &matcher = session.getMatcher();

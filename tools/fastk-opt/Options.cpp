@@ -103,15 +103,25 @@ struct CommandLine {
   cl::opt<std::string> fusion{
       "fusion", cl::init("greedy"), cl::cat(category),
       cl::desc("how workloads are formed: op, greedy (default) or whole")};
+  cl::opt<std::string> layout{
+      "layout", cl::init("auto"), cl::cat(category),
+      cl::desc(
+          "how tensors between convolutions are laid out, which is part of "
+          "their keys: as-is; channels-last: convolutions of f16 and bf16, and "
+          "of f32 where --precision lets them round, hand on their channels "
+          "beside each other (see fastk-channels-last); auto (default): "
+          "channels-last with --winners-from=family for sm_90a, whose "
+          "families gain by it, and without --search; else as-is")};
   cl::opt<std::string> winnersFrom{
       "winners-from", cl::init("here"), cl::cat(category),
       cl::desc(
           "here (default): only winners that were measured on this CPU model "
           "with as many threads, or on the GPU that is compiled for, as others "
           "may be "
-          "slower than the default lowering; any: all; family: where there "
-          "is no winner, an instance of an admitted family (see fastk-bank "
-          "families) that nobody has judged or measured for this workload")};
+          "slower than the default lowering; any: all; family: as here, and "
+          "where there is no winner, an instance of an admitted family (see "
+          "fastk-bank families) that nobody has judged or measured for this "
+          "workload; any,family: both")};
   cl::opt<bool, true> requireDeterministic{
       "require-deterministic", cl::location(settings.jobs.requireDeterministic),
       cl::cat(category),
@@ -332,6 +342,19 @@ static bool readPrecision(StringRef text, DriverOptions &options) {
   return readChoice(ofConvolutions, options.convolutions.emplace());
 }
 
+/// Reads --layout, once all that it depends on is known.
+static bool readLayout(StringRef layout, DriverOptions &options) {
+  if (layout != "auto" && layout != "as-is" && layout != "channels-last")
+    return reject("unknown --layout '" + layout +
+                  "': choose as-is, channels-last or auto");
+  // A search stores winners under keys that other compiles are to find.
+  options.channelsLast =
+      layout == "channels-last" || (layout == "auto" && options.fromFamilies &&
+                                    options.search.scope == SearchScope::None &&
+                                    options.search.target == "cuda:sm_90a");
+  return true;
+}
+
 /// The model, and which winners it may have.
 static bool readModel(CommandLine &line) {
   DriverOptions &options = line.options;
@@ -347,12 +370,12 @@ static bool readModel(CommandLine &line) {
     return reject(llvm::toString(std::move(error)));
   if (!warning.empty())
     llvm::WithColor::warning(llvm::errs(), "fastk-opt") << warning << "\n";
-  if (line.winnersFrom == "family") {
+  if (line.winnersFrom == "family" || line.winnersFrom == "any,family") {
     options.fromFamilies = true;
-    line.winnersFrom = "here";
+    line.winnersFrom = line.winnersFrom == "family" ? "here" : "any";
   } else if (line.winnersFrom != "here" && line.winnersFrom != "any") {
     return reject("unknown --winners-from '" + line.winnersFrom +
-                  "': choose here, any or family");
+                  "': choose here, any, family or any,family");
   }
   return readPrecision(line.precision, options) &&
          readChoice(line.winnersFrom, options.winnersFrom, "--") &&
@@ -590,7 +613,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   if (!readModel(line) || !readEmission(line) || !readParties(line) ||
       !readStrategy(line) || !checkSearch(line) || !readDemands(line) ||
       !checkReports(line) || !readLog(line) || !readAdmission(line) ||
-      !readScaffold(line) ||
+      !readScaffold(line) || !readLayout(line.layout, line.options) ||
       (line.settings.scope == SearchScope::None && !checkWithoutSearch(line)))
     return std::nullopt;
   return std::move(line.options);

@@ -37,6 +37,8 @@ struct DriverOptions {
   WinnersFrom winnersFrom = WinnersFrom::Here;
   /// Where there is no winner, unproved instances of families.
   bool fromFamilies = false;
+  /// Whether tensors between convolutions have their channels last.
+  bool channelsLast = false;
   EmitOptions emit;
   std::optional<unsigned> requireHits;
   bool explainMiss = false;

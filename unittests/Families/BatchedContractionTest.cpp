@@ -131,7 +131,7 @@ TEST(BatchedContractionTest, WhatIsWrittenOutIsCountedIn32Bits) {
   EXPECT_TRUE(families::describeCore(*MatchedBatches(text).core, why)) << why;
 }
 
-TEST(BatchedContractionTest, HeadersKeepWhatARowNeeds) {
+TEST(BatchedContractionTest, HeadersKeepWhatARowOrAColumnNeeds) {
   // A bias of each column; where columns come first, of each row.
   ContractionText text;
   text.tail = "%w0 = math.sqrt %bias32 : f32\n%v = arith.divf %x, %w0 : f32";
@@ -139,11 +139,32 @@ TEST(BatchedContractionTest, HeadersKeepWhatARowNeeds) {
   ASSERT_TRUE(ofColumn.core) << ofColumn.why;
   std::string header = headerOf(*ofColumn.core);
   EXPECT_THAT(header, HasSubstr("#define FINISH_LOADS 0\n"));
-  EXPECT_THAT(header, HasSubstr("#define KEPT 0\n"));
+  EXPECT_THAT(header, HasSubstr("#define KEPT_OF_COLUMNS 1\n"));
+  EXPECT_THAT(header, HasSubstr("#define KEPT 1\n"));
+  EXPECT_THAT(header, HasSubstr("Kept keep(OPERAND_PARAMETERS, i32 b, i32 m, "
+                                "i32 n)"));
   text.out = "nm";
   MatchedBatches ofRow(text);
   ASSERT_TRUE(ofRow.core) << ofRow.why;
   header = headerOf(*ofRow.core);
+  EXPECT_THAT(header, HasSubstr("#define KEPT_OF_COLUMNS 0\n"));
   EXPECT_THAT(header, HasSubstr("#define KEPT 1\n"));
   EXPECT_THAT(header, HasSubstr(" = kept.v[0];\n"));
+  // What depends on neither is no reason to keep what rows need.
+  text.out = "mn";
+  text.tail = "%one = arith.constant 2.0 : f32\n%e = math.exp %one : f32\n"
+              "%s = arith.mulf %x, %e : f32\n%w0 = math.sqrt %bias32 : f32\n"
+              "%v = arith.divf %s, %w0 : f32";
+  MatchedBatches withScalar(text);
+  ASSERT_TRUE(withScalar.core) << withScalar.why;
+  EXPECT_THAT(headerOf(*withScalar.core),
+              HasSubstr("#define KEPT_OF_COLUMNS 1\n"));
+  text.out = "nm";
+  // Of nothing that surrounds the sums nothing is kept, and rows are named.
+  text.tail = "";
+  MatchedBatches plain(text);
+  ASSERT_TRUE(plain.core) << plain.why;
+  header = headerOf(*plain.core);
+  EXPECT_THAT(header, HasSubstr("#define KEPT_OF_COLUMNS 0\n"));
+  EXPECT_THAT(header, HasSubstr("#define KEPT 0\n"));
 }

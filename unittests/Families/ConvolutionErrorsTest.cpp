@@ -127,3 +127,13 @@ func.func @f(%x: tensor<10x3xf32>, %w: tensor<10x3xf32>) -> tensor<8x8xf32> {
 })"),
               HasSubstr("both factors have windows"));
 }
+
+TEST(ConvolutionErrorsTest, PixelsAreCountedIn32Bits) {
+  ConvolutionText text;
+  text.batch = 1 << 30;
+  MatchedConvolution matched(text);
+  ASSERT_TRUE(matched.core) << matched.why;
+  std::string why;
+  EXPECT_FALSE(families::describeCore(*matched.core, why));
+  EXPECT_EQ(why, "its pictures have more than 2^31 pixels");
+}

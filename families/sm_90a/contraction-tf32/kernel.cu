@@ -100,8 +100,13 @@ static FASTK_DEVICE void store(OUT_TYPE *out, float *parts, const Tile &tile, i3
 #endif
 }
 
-// What sums of a row of the result need, whose last neighbours may be none.
-static FASTK_DEVICE Kept keepOf(OPERAND_PARAMETERS, i32 b, i32 m) { return keep(OPERANDS, b, m < M ? m : M - 1); }
+// What sums of a row or a column of the result need, whose last neighbours may be none: of one that is multiplied as a
+// row, and of one that is multiplied as a column.
+#define KEPT_OF_MULTIPLIED_ROWS (TURNED == KEPT_OF_COLUMNS)
+static FASTK_DEVICE Kept keepOf(OPERAND_PARAMETERS, i32 b, i32 row, i32 column) {
+  const i32 m = TURNED ? column : row, n = TURNED ? row : column;
+  return keep(OPERANDS, b, m < M ? m : M - 1, n < N ? n : N - 1);
+}
 
 // Stores the elements of columns n, which is even, and n + 1.
 static FASTK_DEVICE void storePair(OUT_TYPE *out, float *parts, const Tile &tile, i32 m, i32 n, Made x, Made y) {
@@ -261,14 +266,21 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
 #if STORES_LINES
     // Eight rows of 32 columns at a time, so that a warp stores whole lines.
     float4 *lines = (float4 *)(smem + LINE_OFFSET + warp * 1024);
-    Kept kept[2][2];
+    Kept kept[4];
+#if !KEPT_OF_COLUMNS
 #pragma unroll
     for (u32 i = 0; i < 4; ++i)
-      kept[i / 2][i % 2] =
-          keepOf(OPERANDS, tile.batch, tile.row + rowOf(warp, i / 2 * 4 + (lane >> 3)) + (i32)(i % 2) * toNext);
+      kept[i] = keepOf(OPERANDS, tile.batch, tile.row + rowOf(warp, i / 2 * 4 + (lane >> 3)) + (i32)(i % 2) * toNext, 0);
+#endif
 #pragma unroll
     for (int i = 0; i < BN / 16; ++i) {
       const int first = i / 2 * 16 + i % 2 * 2;
+#if KEPT_OF_COLUMNS
+      if (i % 2 == 0)
+#pragma unroll
+        for (i32 x = 0; x < 4; ++x)
+          kept[x] = keepOf(OPERANDS, tile.batch, 0, tile.column + i / 2 * 32 + (i32)(lane & 7) * 4 + x);
+#endif
       __syncwarp();
 #pragma unroll
       for (u32 j = 0; j < 4; ++j)
@@ -281,9 +293,11 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
         const u32 line = 4 * j + (lane >> 3);
         const float4 x = lines[line * 8 + (lane & 7 ^ line)];
         const i32 m = tile.row + rowOf(warp, line) + i % 2 * toNext, n = tile.column + i / 2 * 32 + (i32)(lane & 7) * 4;
-        const Kept &ofRow = kept[j][i % 2];
-        made[j] = make_float4(make(OPERANDS, tile, m, n, x.x, ofRow), make(OPERANDS, tile, m, n + 1, x.y, ofRow),
-                              make(OPERANDS, tile, m, n + 2, x.z, ofRow), make(OPERANDS, tile, m, n + 3, x.w, ofRow));
+        const Kept *const of = kept + (KEPT_OF_COLUMNS ? 0 : 2 * j + i % 2);
+        constexpr u32 next = KEPT_OF_COLUMNS;
+        made[j] =
+            make_float4(make(OPERANDS, tile, m, n, x.x, of[0]), make(OPERANDS, tile, m, n + 1, x.y, of[next]),
+                        make(OPERANDS, tile, m, n + 2, x.z, of[2 * next]), make(OPERANDS, tile, m, n + 3, x.w, of[3 * next]));
       }
 #pragma unroll
       for (u32 j = 0; j < 2; ++j) {
@@ -295,23 +309,27 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
     }
 #else
     const i32 row = tile.row + rowOf(warp, g), column = tile.column + 2 * (i32)c;
-#if !TURNED
-    const Kept kept[2] = {keepOf(OPERANDS, tile.batch, row), keepOf(OPERANDS, tile.batch, row + toNext)};
+#if KEPT_OF_MULTIPLIED_ROWS
+    const Kept kept[2] = {keepOf(OPERANDS, tile.batch, row, 0), keepOf(OPERANDS, tile.batch, row + toNext, 0)};
 #endif
     // What is loaded beside 32 columns of sums is on its way before any result is stored.
 #pragma unroll
     for (int q = 0; q < BN / 32; ++q) {
       // Sums 4 * i and 4 * i + 1 are of row g and neighbouring columns, the others of row g + 8.
       Made made[16];
+#if !KEPT_OF_MULTIPLIED_ROWS
+      // A lane keeps what one of 32 columns needs.
+      const Kept mine = keepOf(OPERANDS, tile.batch, 0, tile.column + 32 * q + (i32)lane);
+#endif
 #if TURNED
-      // A lane keeps what one of 32 of the result's rows needs.
-      const Kept mine = keepOf(OPERANDS, tile.batch, tile.column + 32 * q + (i32)lane);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const i32 inGroup = i / 2 * 8 + i % 2, m = column + 32 * q + inGroup;
-        const Kept kept = keptOf(mine, (u32)inGroup + 2 * c);
-        made[2 * i] = make(OPERANDS, tile, m, row, d[16 * q + i / 2 * 4 + i % 2], kept);
-        made[2 * i + 1] = make(OPERANDS, tile, m, row + toNext, d[16 * q + i / 2 * 4 + i % 2 + 2], kept);
+#if !KEPT_OF_MULTIPLIED_ROWS
+        const Kept ofColumn = keptOf(mine, (u32)inGroup + 2 * c), kept[2] = {ofColumn, ofColumn};
+#endif
+        made[2 * i] = make(OPERANDS, tile, m, row, d[16 * q + i / 2 * 4 + i % 2], kept[0]);
+        made[2 * i + 1] = make(OPERANDS, tile, m, row + toNext, d[16 * q + i / 2 * 4 + i % 2 + 2], kept[1]);
       }
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
@@ -325,9 +343,15 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
       }
 #else
 #pragma unroll
-      for (int i = 0; i < 16; ++i)
-        made[i] = make(OPERANDS, tile, row + i % 4 / 2 * toNext, column + 32 * q + i / 4 * 8 + i % 2, d[16 * q + i],
-                       kept[i % 4 / 2]);
+      for (int i = 0; i < 16; ++i) {
+        const i32 inGroup = i / 4 * 8 + i % 2;
+#if KEPT_OF_MULTIPLIED_ROWS
+        const Kept &of = kept[i % 4 / 2];
+#else
+        const Kept of = keptOf(mine, (u32)inGroup + 2 * c);
+#endif
+        made[i] = make(OPERANDS, tile, row + i % 4 / 2 * toNext, column + 32 * q + inGroup, d[16 * q + i], of);
+      }
 #pragma unroll
       for (int i = 0; i < 16; i += 2)
         storePair(out, parts, tile, row + i % 4 / 2 * toNext, column + 32 * q + i / 4 * 8, made[i], made[i + 1]);

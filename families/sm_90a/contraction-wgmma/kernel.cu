@@ -24,6 +24,9 @@
 #define TILE_ROWS_ALONE ((M + BM - 1) / BM)
 #define TILE_COLUMNS_ALONE ((N + BN - 1) / BN)
 #define TILES_ALONE (BATCH * TILE_ROWS_ALONE * TILE_COLUMNS_ALONE)
+// Where tiles leave nothing over, no row and no column need be asked for.
+#define ROWS_FIT (M % (BM * CLUSTER_ROWS) == 0)
+#define COLUMNS_FIT (N % (BN * CLUSTER_COLUMNS) == 0)
 #define CLUSTERS (MULTIPROCESSORS / CLUSTER_BLOCKS)
 #define GRID ((TILES < CLUSTERS ? TILES : CLUSTERS) * CLUSTER_BLOCKS)
 #define MULTICAST_A (SHARES_A && CLUSTER > 1)
@@ -51,7 +54,8 @@
 
 // Shared memory: stages, boxes to store from, barriers.
 #define STAGES_TILES (OUT_BITS == 16 && PARTS == 1)
-#define STORES_TILES (OUT_ALIGNED && STAGES_TILES && !FINISH_LOADS)
+// A lane keeps what columns need where it stores rows: so that it computes that once for many of them.
+#define STORES_TILES (OUT_ALIGNED && STAGES_TILES && !FINISH_LOADS && !(KEPT_OF_COLUMNS && KEPT > 1))
 #define A_STAGE (BM * 128)
 #define B_STAGE (BN * 128)
 #define STAGE_BYTES (A_STAGE + B_STAGE)
@@ -108,14 +112,16 @@ static FASTK_DEVICE float4 loadCluster4(u32 remote) {
 
 #if STAGES_TILES && !STORES_TILES
 // The elements of columns n, which is even, and n + 1, as two halves; beyond the last row and column there are any.
-static FASTK_DEVICE u32 finishPair(OPERAND_PARAMETERS, i32 b, i32 m, i32 n, float x, float y, const Kept &kept) {
-  m = m < M ? m : M - 1;
-  const i32 first = n < N ? n : N - 1, second = n + 1 < N ? n + 1 : N - 1;
-  return (u32)finish(OPERANDS, b, m, first, x, kept).bits | (u32)finish(OPERANDS, b, m, second, y, kept).bits << 16;
+static FASTK_DEVICE u32 finishPair(OPERAND_PARAMETERS, i32 b, i32 m, i32 n, float x, float y, const Kept &ofFirst,
+                                   const Kept &ofSecond) {
+  m = ROWS_FIT || m < M ? m : M - 1;
+  const i32 first = COLUMNS_FIT || n < N ? n : N - 1, second = COLUMNS_FIT || n + 1 < N ? n + 1 : N - 1;
+  return (u32)finish(OPERANDS, b, m, first, x, ofFirst).bits |
+         (u32)finish(OPERANDS, b, m, second, y, ofSecond).bits << 16;
 }
 
 static FASTK_DEVICE void storePair(OUT_TYPE *out, i32 b, i32 m, i32 n, u32 both) {
-  if (m >= M || n >= N)
+  if (!ROWS_FIT && m >= M || !COLUMNS_FIT && n >= N)
     return;
   u16 *const first = (u16 *)out + outOffset(b, m, n), *const second = (u16 *)out + outOffset(b, m, n + 1);
   if (OUT_ALIGNED || n + 1 < N && second == first + 1 && ((u64)first & 3) == 0) {
@@ -301,13 +307,17 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
       const i32 nColumn = n0 + 2 * (i32)(lane & 3);
 #if STORES_TILES
       i32 ofRow[2];
+#if !KEPT_OF_COLUMNS
       Kept kept[2];
+#endif
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         ofRow[half] = mRow + half * 8;
-        if (M % (BM * CLUSTER_ROWS) != 0)
+        if (!ROWS_FIT)
           ofRow[half] = ofRow[half] < M ? ofRow[half] : M - 1;
-        kept[half] = keep(OPERANDS, tile.batch, ofRow[half]);
+#if !KEPT_OF_COLUMNS
+        kept[half] = keep(OPERANDS, tile.batch, ofRow[half], 0);
+#endif
       }
 #pragma unroll
       for (int q = 0; q < BN / 64; ++q) {
@@ -322,9 +332,13 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
 #pragma unroll
           for (int p = 0; p < 4; ++p) {
             i32 n = nColumn + q * 64 + g * 16 + (p >> 1) * 8;
-            if (N % (BN * CLUSTER_COLUMNS) != 0)
+            if (!COLUMNS_FIT)
               n = n < N ? n : N - 2;
+#if KEPT_OF_COLUMNS
+            r[p] = finish2(OPERANDS, tile.batch, ofRow[p & 1], n, d[i + 2 * p], d[i + 2 * p + 1]);
+#else
             r[p] = finish2(OPERANDS, tile.batch, ofRow[p & 1], n, d[i + 2 * p], d[i + 2 * p + 1], kept[p & 1], kept[p & 1]);
+#endif
           }
           stmatrix4(stageRow + box * 8192 + (piece ^ (u32)(g * 32)), r[0], r[1], r[2], r[3]);
         }
@@ -339,8 +353,11 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
       }
 #elif STAGES_TILES
       // A warp turns its sums into rows of 64 columns, so that it loads and stores what lies together.
-      const i32 row0 = m0 + 16 * (i32)(warp & 3), ofLane = row0 + (i32)(lane & 15);
-      const Kept mine = keep(OPERANDS, tile.batch, ofLane < M ? ofLane : M - 1);
+      const i32 row0 = m0 + 16 * (i32)(warp & 3);
+#if !KEPT_OF_COLUMNS
+      const i32 ofLane = row0 + (i32)(lane & 15);
+      const Kept mine = keep(OPERANDS, tile.batch, ofLane < M ? ofLane : M - 1, 0);
+#endif
 #pragma unroll
       for (int q = 0; q < BN / 64; ++q) {
         __syncwarp();
@@ -353,6 +370,10 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
         __syncwarp();
         // What is loaded beside the sums is on its way before any result is stored.
         const i32 n = n0 + q * 64 + 2 * (i32)lane;
+#if KEPT_OF_COLUMNS
+        const Kept ofFirst = keep(OPERANDS, tile.batch, 0, n < N ? n : N - 1);
+        const Kept ofSecond = keep(OPERANDS, tile.batch, 0, n + 1 < N ? n + 1 : N - 1);
+#endif
         constexpr u32 together = BN == 256 ? 8 : 16;
 #pragma unroll
         for (u32 r0 = 0; r0 < 16; r0 += together) {
@@ -361,7 +382,10 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
           for (u32 i = 0; i < together; ++i) {
             const u32 r = r0 + i;
             const float2 sum = *(const float2 *)(staging + r * 256 + ((lane >> 1 ^ (r & 3) * 2) << 4) + (lane & 1) * 8);
-            both[i] = finishPair(OPERANDS, tile.batch, row0 + (i32)r, n, sum.x, sum.y, keptOf(mine, r));
+#if !KEPT_OF_COLUMNS
+            const Kept ofFirst = keptOf(mine, r), ofSecond = ofFirst;
+#endif
+            both[i] = finishPair(OPERANDS, tile.batch, row0 + (i32)r, n, sum.x, sum.y, ofFirst, ofSecond);
           }
 #pragma unroll
           for (u32 i = 0; i < together; ++i)

@@ -19,10 +19,10 @@
 // Where a group has few channels, or windows move as no box does, axes from x outwards are written out: their places in
 // the kernel become channels, v.
 // So they are where windows of one element leave out others, which then are not written out.
-#define LIES (X_BITS == 16 && X_ALIGNED && X_STRIDE_C == 1)
+#define LIES ((X_BITS == 16 || HALVES == 2) && X_ALIGNED && X_STRIDE_C == 1)
 #define IS_BOX_X (STRIDE_X == 1 || INPUT_DILATION_X == 1 && STRIDE_X <= 8 && (LIES || KERNEL_X > 1))
-#define IS_BOX_Y (STRIDE_Y == 1 || INPUT_DILATION_Y == 1 && STRIDE_Y <= 8 && (LIES || KERNEL_Y > 1))
-#define IS_BOX_Z (STRIDE_Z == 1 || INPUT_DILATION_Z == 1 && STRIDE_Z <= 8 && (LIES || KERNEL_Z > 1))
+#define IS_BOX_Y (STRIDE_Y == 1 || INPUT_DILATION_Y == 1 && STRIDE_Y <= 8 && (LIES || KERNEL_Y > 1 || KERNEL_X > 1))
+#define IS_BOX_Z (STRIDE_Z == 1 || INPUT_DILATION_Z == 1 && STRIDE_Z <= 8 && (LIES || KERNEL_Z > 1 || KERNEL_Y > 1 || KERNEL_X > 1))
 #define FEW (16 / HALVES)
 #define WRITES_Z (!IS_BOX_Z || IN_CHANNELS * KERNEL_X * KERNEL_Y < FEW && KERNEL_Z > 1 && INPUT_DILATION_Z == 1)
 #define WRITES_Y (WRITES_Z || !IS_BOX_Y || IN_CHANNELS * KERNEL_X < FEW && KERNEL_Y > 1 && INPUT_DILATION_Y == 1)
@@ -82,6 +82,9 @@
 #define TILES (GROUPS * PHASES * TILE_ROWS * TILE_COLUMNS)
 #define ITEMS (TILES * SPLIT)
 #define GRID (ITEMS < MULTIPROCESSORS ? ITEMS : MULTIPROCESSORS)
+// Where tiles leave nothing over, no pixel and no channel need be asked for.
+#define PIXELS_FIT (OUT_X % (TILE_X * PHASES_X) == 0 && OUT_Y % (TILE_Y * PHASES_Y) == 0 && OUT_Z % (TILE_Z * PHASES_Z) == 0 && BATCH % TILE_N == 0)
+#define CHANNELS_FIT (OUT_CHANNELS % SUM_COLUMNS == 0)
 
 // Boxes of a tile; of pixels in phases, which meet different places, each is a stage.
 #define BOXES (PHASES > 1 ? 1 : 128 / ROW_BYTES)
@@ -90,11 +93,16 @@
 // Where a part would have nothing to sum, there is one less.
 #define PART_BOXES (PART_STEPS * BOXES)
 
-// X as the tensor map sees it: where channels come last, as it lies; else packed, a group after the other.
+// X as the tensor map sees it: where channels come last, as it lies, f32 rounded by the map; else packed, a group after
+// the other.
 #define LOADS_X (LIES && !WRITES_X && (GROUPS == 1 || IN_CHANNELS % CHUNK == 0 && X_STRIDE_G == IN_CHANNELS))
+#define X_BOX_CHANNELS (LOADS_X ? CHUNK : ROW_BYTES / 2)
 #define PIXEL_TILES ((V_IN_Y * V_IN_X + 31) / 32)
 #define CHANNEL_TILES ((V_PITCH + 63) / 64)
-#define X_BLOCKS (LOADS_X ? 0 : GROUPS * BATCH * V_IN_Z * PIXEL_TILES * CHANNEL_TILES)
+// Channels of at most 128 bytes are written by the thread of their pixel.
+#define WRITES_PIXELS (2 * HALVES * V_PITCH <= 128)
+#define PIXELS (GROUPS * BATCH * V_IN_Z * V_IN_Y * V_IN_X)
+#define X_BLOCKS (LOADS_X ? 0 : WRITES_PIXELS ? (PIXELS + 255) / 256 : GROUPS * BATCH * V_IN_Z * PIXEL_TILES * CHANNEL_TILES)
 #define W_BLOCKS ((GROUPS * OUT_CHANNELS * TAPS * V_PITCH + 255) / 256)
 
 // Shared memory: stages, sums on their way out, barriers.
@@ -103,7 +111,7 @@
 // Neighbours in the result lie next to each other here, too.
 #define BY_CHANNEL (OUT_STRIDE_O == 1)
 #define SUM_COLUMNS 32
-#define SUM_PITCH (BY_CHANNEL ? SUM_COLUMNS + 2 : 68)
+#define SUM_PITCH 68
 #define SUM_BYTES 8704
 #define ROOM (SHARED_LIMIT - 2 * SUM_BYTES - 2048)
 // W stays where all tiles multiply the same and it leaves room for stages of X.
@@ -242,7 +250,9 @@ static FASTK_DEVICE Pixel pixelOf(const Tile &tile, i32 row) {
   pixel.y = (tile.y + row / TILE_X % TILE_Y) * PHASES_Y + tile.phaseY;
   pixel.z = (tile.z + row / (TILE_X * TILE_Y) % TILE_Z) * PHASES_Z + tile.phaseZ;
   pixel.n = tile.n + row / (TILE_X * TILE_Y * TILE_Z);
-  pixel.exists = pixel.x < OUT_X && pixel.y < OUT_Y && pixel.z < OUT_Z && pixel.n < BATCH;
+  pixel.exists = PIXELS_FIT || pixel.x < OUT_X && pixel.y < OUT_Y && pixel.z < OUT_Z && pixel.n < BATCH;
+  if (PIXELS_FIT)
+    return pixel;
   pixel.x = pixel.x < OUT_X ? pixel.x : OUT_X - 1;
   pixel.y = pixel.y < OUT_Y ? pixel.y : OUT_Y - 1;
   pixel.z = pixel.z < OUT_Z ? pixel.z : OUT_Z - 1;
@@ -273,62 +283,103 @@ static FASTK_DEVICE void storeTwo(OUT_TYPE *to, const OUT_TYPE (&made)[2]) {
   to[1] = made[1];
 }
 
-// Stores 64 pixels and SUM_COLUMNS channels from shared memory: a warp channel by channel, for what lies together must be
-// written together. `own` are the pixels of this lane, but where channels are next to each other. What is loaded beside
-// the sums is on its way before any result is stored.
-static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const float *sums, const Tile &tile, i32 row0,
-                                   const Pixel (&own)[2], i32 o0, u32 warp, u32 lane) {
-  const i32 g = tile.group;
-  OUT_TYPE made[8][2];
+// Where a sum of 64 pixels and SUM_COLUMNS channels lies in shared memory; two of neighbouring channels, the first of
+// them even, lie together where channels do.
+static FASTK_DEVICE u32 sumAt(i32 row, i32 column) {
+  return (u32)(BY_CHANNEL ? row * SUM_COLUMNS + (column ^ (row & 3) * 8) : column * SUM_PITCH + row);
+}
+
+// The pixels that a lane stores. Where channels are next to each other, eight: where their first channel lies, and which
+// of them exist. Else two.
 #if BY_CHANNEL
-  const i32 column = 2 * (i32)(lane & 15), row = row0 + 16 * (i32)warp + (i32)(lane >> 4);
-  const bool exists[2] = {o0 + column < OUT_CHANNELS, o0 + column + 1 < OUT_CHANNELS};
+struct Own {
+  i64 offsets[8];
+  u32 exists;
+  FASTK_DEVICE Own(const Tile &tile, i32 row0, u32 warp, u32 lane) : exists(0) {
+#pragma unroll
+    for (i32 i = 0; i < 8; ++i) {
+      const Pixel pixel = pixelOf(tile, row0 + 16 * (i32)warp + (i32)(lane >> 4) + 2 * i);
+      offsets[i] = offsetOf(pixel, tile.group, 0);
+      exists |= (u32)pixel.exists << i;
+    }
+  }
+};
+#else
+struct Own {
+  Pixel pixels[2];
+  FASTK_DEVICE Own(const Tile &tile, i32 row0, u32 warp, u32 lane)
+      : pixels{pixelOf(tile, row0 + (i32)(PAIRED_X ? 2 * lane : lane)),
+               pixelOf(tile, row0 + (i32)(PAIRED_X ? 2 * lane + 1 : 32 + lane))} {}
+};
+#endif
+
+// Stores 64 pixels and SUM_COLUMNS channels from shared memory: a warp channel by channel, for what lies together must be
+// written together. Where something is loaded beside the sums, it is on its way before any result is stored.
+#define AT_ONCE (FINISH_LOADS ? 8 : 1)
+
+static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const float *sums, const Tile &tile, i32 row0,
+                                   const Own &own, i32 o0, u32 warp, u32 lane) {
+  const i32 g = tile.group;
+  OUT_TYPE made[AT_ONCE][2];
+#if BY_CHANNEL
+  const i32 column = 2 * (i32)(lane & 15), row = 16 * (i32)warp + (i32)(lane >> 4);
+  const bool exists[2] = {CHANNELS_FIT || o0 + column < OUT_CHANNELS, CHANNELS_FIT || o0 + column + 1 < OUT_CHANNELS};
   const i32 o[2] = {exists[0] ? o0 + column : OUT_CHANNELS - 1, exists[1] ? o0 + column + 1 : OUT_CHANNELS - 1};
   const Kept kept[2] = {keep(OPERANDS, g, o[0]), keep(OPERANDS, g, o[1])};
 #pragma unroll
-  for (i32 i = 0; i < 8; ++i) {
-    const Pixel pixel = pixelOf(tile, row + 2 * i);
-    const float2 sum = *(const float2 *)(sums + (row - row0 + 2 * i) * SUM_PITCH + column);
-    made[i][0] = finishAt(OPERANDS, pixel, g, o[0], sum.x, kept[0]);
-    made[i][1] = finishAt(OPERANDS, pixel, g, o[1], sum.y, kept[1]);
-  }
+  for (i32 first = 0; first < 8; first += AT_ONCE) {
 #pragma unroll
-  for (i32 i = 0; i < 8; ++i) {
-    const Pixel pixel = pixelOf(tile, row + 2 * i);
-    if (PAIRED_O && pixel.exists && exists[1]) {
-      storeTwo(out + offsetOf(pixel, g, o[0]), made[i]);
-      continue;
+    for (i32 i = 0; i < AT_ONCE; ++i) {
+      const i32 at = row + 2 * (first + i);
+      const Pixel pixel = pixelOf(tile, row0 + at);
+      const float2 sum = *(const float2 *)(sums + sumAt(at, column));
+      made[i][0] = finishAt(OPERANDS, pixel, g, o[0], sum.x, kept[0]);
+      made[i][1] = finishAt(OPERANDS, pixel, g, o[1], sum.y, kept[1]);
     }
-    for (i32 j = 0; j < 2; ++j)
-      if (pixel.exists && exists[j])
-        out[offsetOf(pixel, g, o[j])] = made[i][j];
+#pragma unroll
+    for (i32 i = 0; i < AT_ONCE; ++i) {
+      if (!PIXELS_FIT && (own.exists >> (first + i) & 1) == 0)
+        continue;
+      OUT_TYPE *const to = out + own.offsets[first + i] + (o0 + column);
+      if (PAIRED_O && exists[1]) {
+        storeTwo(to, made[i]);
+        continue;
+      }
+      for (i32 j = 0; j < 2; ++j)
+        if (exists[j])
+          to[j] = made[i][j];
+    }
   }
 #else
   // A lane keeps what one of the warp's channels needs.
   const i32 ofLane = o0 + 4 * (i32)(lane & 7) + (i32)warp;
   const Kept mine = keep(OPERANDS, g, ofLane < OUT_CHANNELS ? ofLane : OUT_CHANNELS - 1);
 #pragma unroll
-  for (i32 i = 0; i < 8; ++i) {
-    const i32 column = 4 * i + (i32)warp, o = o0 + column < OUT_CHANNELS ? o0 + column : OUT_CHANNELS - 1;
-    const Kept kept = keptOf(mine, (u32)i);
-    const float *const from = sums + column * SUM_PITCH + (PAIRED_X ? 2 : 1) * (i32)lane;
-    made[i][0] = finishAt(OPERANDS, own[0], g, o, from[0], kept);
-    made[i][1] = finishAt(OPERANDS, own[1], g, o, from[PAIRED_X ? 1 : 32], kept);
-  }
+  for (i32 first = 0; first < 8; first += AT_ONCE) {
 #pragma unroll
-  for (i32 i = 0; i < 8; ++i) {
-    const i32 o = o0 + 4 * i + (i32)warp;
-    if (OUT_CHANNELS % BN != 0 && o >= OUT_CHANNELS)
-      continue;
-    // A tile's rows are even in number, and so is the first pixel's x.
-    if (PAIRED_X && own[1].exists) {
-      storeTwo(out + offsetOf(own[0], g, o), made[i]);
-      continue;
+    for (i32 i = 0; i < AT_ONCE; ++i) {
+      const i32 column = 4 * (first + i) + (i32)warp;
+      const i32 o = o0 + column < OUT_CHANNELS ? o0 + column : OUT_CHANNELS - 1;
+      const Kept kept = keptOf(mine, (u32)(first + i));
+      const float *const from = sums + column * SUM_PITCH + (PAIRED_X ? 2 : 1) * (i32)lane;
+      made[i][0] = finishAt(OPERANDS, own.pixels[0], g, o, from[0], kept);
+      made[i][1] = finishAt(OPERANDS, own.pixels[1], g, o, from[PAIRED_X ? 1 : 32], kept);
     }
 #pragma unroll
-    for (i32 half = 0; half < 2; ++half)
-      if (own[half].exists)
-        out[offsetOf(own[half], g, o)] = made[i][half];
+    for (i32 i = 0; i < AT_ONCE; ++i) {
+      const i32 o = o0 + 4 * (first + i) + (i32)warp;
+      if (OUT_CHANNELS % BN != 0 && o >= OUT_CHANNELS)
+        continue;
+      // A tile's rows are even in number, and so is the first pixel's x.
+      if (PAIRED_X && own.pixels[1].exists) {
+        storeTwo(out + offsetOf(own.pixels[0], g, o), made[i]);
+        continue;
+      }
+#pragma unroll
+      for (i32 half = 0; half < 2; ++half)
+        if (own.pixels[half].exists)
+          out[offsetOf(own.pixels[half], g, o)] = made[i][half];
+    }
   }
 #endif
 }
@@ -346,7 +397,7 @@ static FASTK_DEVICE void storePart(float *parts, const float *sums, const Tile &
     const i32 row = BY_CHANNEL ? 16 * (i32)warp + i : 32 * (i & 1) + (i32)lane;
     const i32 column = BY_CHANNEL ? (i32)lane : 4 * (i >> 1) + (i32)warp;
     parts[partOffset(tile.number, tile.part, row0 + row, column0 + column)] =
-        sums[BY_CHANNEL ? row * SUM_PITCH + column : column * SUM_PITCH + row];
+        sums[sumAt(row, column)];
   }
 }
 
@@ -433,7 +484,7 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
             mbarWait(&empty[at.stage], at.parity);
             mbarExpectTx(&full[at.stage], (u32)(left < BOXES ? left : BOXES) * (STAGE_BYTES / BOXES));
           }
-          tmaLoad5D(x, &mapX, &full[at.stage], c0 + chunk * (ROW_BYTES / 2), walk.at.x, walk.at.y, walk.at.z, n);
+          tmaLoad5D(x, &mapX, &full[at.stage], c0 + chunk * X_BOX_CHANNELS, walk.at.x, walk.at.y, walk.at.z, n);
           if (!KEEPS_W)
             tmaLoad4D(w, &mapW, &full[at.stage], chunk * (ROW_BYTES / 2), walk.tap, tile.column, tile.group);
           if (++chunk == V_CHUNKS) {
@@ -524,8 +575,7 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
 #pragma unroll
       for (int block = 0; block < BLOCKS; ++block) {
         const i32 row0 = first + block * 64;
-        const Pixel own[2] = {pixelOf(tile, row0 + (i32)(PAIRED_X ? 2 * lane : lane)),
-                              pixelOf(tile, row0 + (i32)(PAIRED_X ? 2 * lane + 1 : 32 + lane))};
+        const Own own(tile, row0, warp & 3, lane);
 #pragma unroll
         for (int q = 0; q < BN / SUM_COLUMNS; ++q) {
           // The sums before these have been read.
@@ -535,10 +585,10 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
             const i32 r = 16 * (i32)(warp & 3) + (i32)(lane >> 2) + (i & 2) * 4, c = 2 * (i32)(lane & 3) + (i / 4) * 8;
             const float x = d[block][q * (SUM_COLUMNS / 2) + i], y = d[block][q * (SUM_COLUMNS / 2) + i + 1];
             if (BY_CHANNEL) {
-              *(float2 *)(sums + r * SUM_PITCH + c) = make_float2(x, y);
+              *(float2 *)(sums + sumAt(r, c)) = make_float2(x, y);
             } else {
-              sums[c * SUM_PITCH + r] = x;
-              sums[(c + 1) * SUM_PITCH + r] = y;
+              sums[sumAt(r, c)] = x;
+              sums[sumAt(r, c + 1)] = y;
             }
           }
           barSync(3 + w, 128);
@@ -591,6 +641,26 @@ static FASTK_DEVICE Element channelOfX(OPERAND_PARAMETERS, i32 n, i32 g, i32 v, 
 #endif
 }
 
+#if WRITES_PIXELS
+static FASTK_DEVICE void packX(u32 block, Element *to, OPERAND_PARAMETERS) {
+  const i64 pixel = (i64)block * 256 + threadIdx.x;
+  if (pixel >= PIXELS)
+    return;
+  const i32 x = (i32)(pixel % V_IN_X), y = (i32)(pixel / V_IN_X % V_IN_Y), z = (i32)(pixel / (V_IN_X * V_IN_Y) % V_IN_Z);
+  const i32 picture = (i32)(pixel / ((i64)V_IN_X * V_IN_Y * V_IN_Z)), n = picture % BATCH, g = picture / BATCH;
+  u32 words[V_PITCH * HALVES / 2];
+#pragma unroll
+  for (i32 i = 0; i < V_PITCH * HALVES / 2; ++i) {
+    const i32 v = i * 2 / HALVES;
+    words[i] = v < V_CHANNELS ? (u32)channelOfX(OPERANDS, n, g, v, z, y, x) : 0u;
+    if (HALVES == 1 && v + 1 < V_CHANNELS)
+      words[i] |= (u32)channelOfX(OPERANDS, n, g, v + 1, z, y, x) << 16;
+  }
+#pragma unroll
+  for (i32 i = 0; i < V_PITCH * HALVES / 2; i += 4)
+    *(uint4 *)(to + pixel * V_PITCH + i * 2 / HALVES) = make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
+}
+#else
 // Tiles of 32 pixels and 64 channels are read along pixels and written along channels.
 static FASTK_DEVICE void packX(u32 rest, Element *to, OPERAND_PARAMETERS) {
   __shared__ Element tile[64][HALVES == 2 ? 33 : 34];
@@ -623,6 +693,7 @@ static FASTK_DEVICE void packX(u32 rest, Element *to, OPERAND_PARAMETERS) {
 #endif
   }
 }
+#endif
 #endif
 
 // W as [g][o][tap][v].

@@ -34,6 +34,10 @@ mlir::LogicalResult unrollLoops(mlir::ModuleOp module);
 /// unrollLoops.
 mlir::LogicalResult prepareModel(mlir::ModuleOp module, llvm::StringRef target);
 
+/// fastk-channels-last, on every function; `float32`: of convolutions of f32,
+/// too.
+mlir::LogicalResult layChannelsLast(mlir::ModuleOp module, bool float32);
+
 /// fastk-form-workloads. With `winners`, regions larger than `fusion` forms are
 /// taken first where they have a winner; `scans` is asked in its place for
 /// those of one scan.

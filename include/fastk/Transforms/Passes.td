@@ -26,5 +26,6 @@ include "fastk/Transforms/UnrollLoops.td"
 include "fastk/Transforms/ShrinkWorkloads.td"
 include "fastk/Transforms/SampleWorkloads.td"
 include "fastk/Transforms/RaiseVariances.td"
+include "fastk/Transforms/ChannelsLast.td"
 
 #endif // FASTK_TRANSFORMS_PASSES_TD

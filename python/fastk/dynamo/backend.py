@@ -19,7 +19,7 @@ import warnings
 
 import torch
 
-from . import compiler, duel, graphs, ops, record, regions, whole, work
+from . import compiler, duel, families, graphs, ops, record, regions, whole, work
 from .errors import Failed, Unsupported
 from .importing import Importer, Imports
 from .store import Store
@@ -178,6 +178,11 @@ class Rewriter:
             text, found = work.beside(lambda: self.ask(data), meanwhile)
         else:
             text, found = self.ask(data)
+        if families.are_wanted():
+            rewritten = self.by_families(module, inputs, text)
+            if rewritten is not None:
+                record.record(module, inputs, self.settings, text, found)
+                return rewritten
         chosen, taken = [], set()
         for workload in found:
             if workload["outcome"] != "hit":
@@ -206,12 +211,55 @@ class Rewriter:
         log.info("the graph with %d ops is %s: %s", len(chosen), used, result.text())
         return rewritten if kept else module
 
+    def by_families(self, module, inputs, text):
+        """The graph as one op; None where it cannot or should not be."""
+        try:
+            rewritten, result, said = self.family_result(module, inputs, text)
+        except Unsupported as error:
+            log.info("the graph is not compiled as a whole: %s", error)
+            return None
+        except Exception as error:
+            _tell_failure("fastk could not compile a graph as a whole", error)
+            return None
+        kept = whole.is_kept(result)
+        used = "used" if kept else "not used"
+        log.info("the graph as one op, %s, is %s: %s", said, used, result.text())
+        return rewritten if kept else None
+
+    def family_result(self, module, inputs, text):
+        """(the graph as one op, the Result of its duel, what it is made of)."""
+        region = families.region_of(module)
+        values = [regions.value_of(node) for node in region.inputs]
+        if regions.share_memory(module, values):
+            raise Unsupported("its results share memory with each other or with operands")
+        path, digest, said = families.compile_graph(text, self.settings, self.store)
+        op = ops.register(
+            path,
+            digest,
+            digest,
+            region.name,
+            [graphs.describe(value) for value in values],
+            [graphs.describe(regions.value_of(node)) for node in region.outputs],
+        )
+        chosen = [(region, op)]
+        rewritten = regions.replace_all(module, chosen)
+        # Of each process, as weights and inputs may be others.
+        problem = whole.differs(
+            module, rewritten, inputs, self.device, self.settings.precision
+        )
+        if problem:
+            _tell(f"fastk does not use {path}, which is of a graph: {problem}", problem)
+            return rewritten, duel.Result(0, 0, 0, 0, 0, problem), said
+        return rewritten, self.whole(module, rewritten, inputs, chosen), said
+
     def whole(self, module, rewritten, inputs, chosen):
         """The Result of a graph with ops beside Inductor's alone."""
         data = graphs.digest(graphs.to_data(module, inputs))
         names = [op.name() for _, op in chosen]
         places = [[node.name for node in region.nodes] for region, _ in chosen]
-        circumstances = f"{data} {names} {places} {self.settings} {self.inductors()}"
+        strides = [each.stride() for each in inputs]
+        circumstances = f"{data} {names} {places} {strides} {self.settings}"
+        circumstances += f" {self.inductors()}"
         name = f"graphs/{duel.machine(self.device)}/{hash_of(circumstances)}.json"
         result = duel.Result.read(self.store, name)
         if result is None:

@@ -41,11 +41,11 @@ class Settings:
     deterministic: bool = False
     banks: tuple = ()
 
-    def options(self):
+    def options(self, winners="any"):
         # Where a winner was measured does not count: the duel measures it here.
         options = [f"--target={self.target}", f"--precision={self.precision}"]
         options += [f"--bank={folder}" for folder in self.banks]
-        options += ["--winners-from=any"]
+        options += [f"--winners-from={winners}"]
         return options + ["--require-deterministic"] * self.deterministic
 
 
@@ -89,14 +89,14 @@ def program():
     return os.path.abspath(found)
 
 
-def _run(text, settings, output, *options):
+def _run(text, options, output):
     """Runs fastk-opt on a text; the workloads that it tells."""
     with tempfile.TemporaryDirectory(prefix="fastk-torch-") as folder:
         source = os.path.join(folder, "graph.mlir")
         listed = os.path.join(folder, "workloads.json")
         with open(source, "w", encoding="utf-8") as file:
             file.write(text)
-        command = [program(), source, *settings.options(), *options]
+        command = [program(), source, *options]
         command += [f"--list-workloads={listed}", "-o", output]
         code, said = _call(command)
         if code:
@@ -149,7 +149,23 @@ def _call(command):
 
 def workloads_of(text, settings):
     """What fastk-opt knows of each workload of a graph."""
-    return _run(text, settings, os.devnull)
+    return _run(text, settings.options(), os.devnull)
+
+
+def compile_text(text, settings, store, check, winners="any"):
+    """(its workloads, path of what a text became, its digest); raises Failed.
+
+    check: raises Unsupported for workloads of which nothing is to be kept.
+    """
+    kind = "so" if settings.target == "host" else "plan"
+    with tempfile.TemporaryDirectory(prefix="fastk-torch-") as folder:
+        output = os.path.join(folder, f"region.{kind}")
+        found = _run(text, [*settings.options(winners), f"--emit={kind}"], output)
+        check(found)
+        with open(output, "rb") as file:
+            data = file.read()
+    digest = hashlib.sha256(data).hexdigest()
+    return found, store.keep(f"programs/{digest}.{kind}", data), digest
 
 
 def compile_region(text, key, settings, store):
@@ -157,17 +173,13 @@ def compile_region(text, key, settings, store):
 
     Returns (path of what it became, its digest); raises Unsupported or Failed.
     """
-    kind = "so" if settings.target == "host" else "plan"
-    with tempfile.TemporaryDirectory(prefix="fastk-torch-") as folder:
-        output = os.path.join(folder, f"region.{kind}")
-        found = _run(text, settings, output, f"--emit={kind}")
+
+    def check(found):
         hits = [each["key"] for each in found if each["outcome"] == "hit"]
         if hits != [key] or len(found) != 1:
             raise Unsupported(
                 "by itself it is another workload: "
                 + (", ".join(each["name"] for each in found) or "none")
             )
-        with open(output, "rb") as file:
-            data = file.read()
-    digest = hashlib.sha256(data).hexdigest()
-    return store.keep(f"programs/{digest}.{kind}", data), digest
+
+    return compile_text(text, settings, store, check)[1:]

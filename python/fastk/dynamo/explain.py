@@ -18,7 +18,7 @@ import sys
 
 import torch
 
-from . import backend, compiler, duel, regions, whole
+from . import backend, compiler, duel, families, regions, whole
 from .errors import Failed, Unsupported
 
 #: Measurements of what has no opponent.
@@ -44,15 +44,18 @@ class Row:
 
 @dataclasses.dataclass
 class Graph:
-    """One graph: Inductor's seconds for it, or why fastk leaves it alone, and how the
-    graph with all that won did beside it."""
+    """One graph: Inductor's seconds for it, or why fastk leaves it alone, how it did as
+    one op by families, where they are wanted, and how with all that won."""
 
     number: int
     inductors: float | None = None
     reason: str | None = None
     whole: str | None = None
+    as_one: str | None = None
 
     def notes(self):
+        if self.as_one:
+            yield f"graph {self.number} as one op: {self.as_one}"
         if self.whole:
             yield f"graph {self.number} with what won: {self.whole}"
         if self.reason:
@@ -162,6 +165,7 @@ class _Explainer(backend.Rewriter):
         number, self.won = graph.number, []
         text = self.imports.text_of(module, inputs)
         found = compiler.workloads_of(text, self.settings)
+        is_used = families.are_wanted() and self._explain_as_one(graph, module, inputs, text)
         for workload in found:
             row = Row(
                 number,
@@ -171,10 +175,25 @@ class _Explainer(backend.Rewriter):
                 workload["reason"],
             )
             explanation.rows.append(row)
+            if is_used:
+                row.outcome = "in the graph's op"
+                continue
             with _told(row):
                 self._explain(module, workload, row)
         if self.won:
             self._explain_whole(module, inputs, graph)
+
+    def _explain_as_one(self, graph, module, inputs, text):
+        """Says how the graph did as one op by families; whether it is used so."""
+        try:
+            _, result, said = self.family_result(module, inputs, text)
+        except Exception as error:
+            graph.as_one = str(error)
+            return False
+        kept = whole.is_kept(result)
+        used = "it is used" if kept else "it is not used"
+        graph.as_one = f"{said}, {used}: {result.text()}"
+        return kept
 
     def _explain_whole(self, module, inputs, graph):
         """What of all that won together."""

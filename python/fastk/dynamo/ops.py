@@ -18,8 +18,17 @@ from .. import library
 from . import native
 from .errors import Unsupported
 
+#: More arguments than PyTorch lets an op have: then they are one list.
+MOST_ARGUMENTS = 64
+
 _registered = {}
 _fragment = None
+
+
+def arguments_of(op, inputs):
+    """What a call of an op of register() is given for its inputs."""
+    takes_list = len(inputs) > MOST_ARGUMENTS and len(op._schema.arguments) == 1
+    return (list(inputs),) if takes_list else tuple(inputs)
 
 
 def register(path, digest, key, name, inputs, outputs):
@@ -41,7 +50,10 @@ def register(path, digest, key, name, inputs, outputs):
     _check(function, inputs, outputs)
     count = len(inputs)
     returned = "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
+    takes_list = count > MOST_ARGUMENTS
     arguments = ", ".join(f"Tensor a{index}" for index in range(count))
+    if takes_list:
+        arguments = "Tensor[] inputs"
     if _fragment is None:
         _fragment = torch.library.Library("fastk", "FRAGMENT")
     _fragment.define(
@@ -51,11 +63,13 @@ def register(path, digest, key, name, inputs, outputs):
     )
 
     def fake(*inputs):
+        inputs = inputs[0] if takes_list else inputs
         made = [inputs[0].new_empty(sizes, dtype=dtype) for sizes, dtype in outputs]
         return made[0] if len(made) == 1 else tuple(made)
 
-    if not native.define(op, function, inputs, outputs):
-        call = _caller(function, outputs)
+    # Where a call takes so many tensors, Python's share of it is small.
+    if takes_list or not native.define(op, function, inputs, outputs):
+        call = _caller(function, outputs, takes_list)
         for device in ("CPU", "CUDA"):
             _fragment.impl(op, call, device)
     torch.library.register_fake(f"fastk::{op}", fake, lib=_fragment)
@@ -79,7 +93,7 @@ def _check(function, inputs, outputs):
 _ALIGNMENT = {"cpu": 64, "cuda": 16}
 
 
-def _caller(function, outputs):
+def _caller(function, outputs, takes_list):
     entry = function.unchecked()
 
     def ready(tensor):
@@ -89,6 +103,7 @@ def _caller(function, outputs):
         return tensor
 
     def call(*inputs):
+        inputs = inputs[0] if takes_list else inputs
         device = inputs[0].device
         inputs = [ready(each) for each in inputs]
         made = [torch.empty(sizes, dtype=dtype, device=device) for sizes, dtype in outputs]

@@ -19,6 +19,7 @@ import operator
 import torch
 from torch.fx.node import map_aggregate
 
+from . import ops
 from .errors import Unsupported
 from .graphs import FILE, is_idle
 
@@ -134,12 +135,13 @@ def cut(module, workload, fixed=frozenset()):
         outputs,
         sorted(constants, key=order.get),
     )
-    _check_values(region)
+    check_values(region)
     _check_order(module, region, order)
     return region
 
 
-def _check_values(region):
+def check_values(region):
+    """Raises Unsupported for inputs or outputs that a program cannot take or make."""
     for node in (*region.inputs, *region.outputs):
         value = value_of(node)
         if value is None:
@@ -272,7 +274,7 @@ def graph_of(op, count, values):
 def _call(graph, op, inputs, values):
     """Nodes of a call's results, with the strides of `values`: where the graph is."""
     made = [value.contiguous() for value in values]
-    call = graph.call_function(op, inputs)
+    call = graph.call_function(op, ops.arguments_of(op, inputs))
     if len(values) == 1:
         call.meta["example_value"] = made[0]
         return [_restrided(graph, call, made[0], values[0])]
