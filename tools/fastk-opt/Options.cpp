@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "ModelOptions.h"
 #include "fastk/Bank/RemoteBank.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
@@ -320,39 +321,14 @@ static bool reject(const llvm::Twine &message) {
   return false;
 }
 
+static bool accept(llvm::Error error) {
+  return !error || reject(llvm::toString(std::move(error)));
+}
+
 /// The value of that name.
 template <typename Enum>
 static bool readChoice(StringRef text, Enum &value, StringRef dashes = "") {
-  if (llvm::Error error = parseChoice<Enum>(text, dashes).moveInto(value))
-    return reject(llvm::toString(std::move(error)));
-  return true;
-}
-
-/// "ieee", "ieee,convolution=tf32".
-static bool readPrecision(StringRef text, DriverOptions &options) {
-  auto [all, ofConvolutions] = text.split(',');
-  if (!readChoice(all, options.precision))
-    return false;
-  if (all.size() == text.size())
-    return true;
-  if (!ofConvolutions.consume_front("convolution="))
-    return reject("--precision=" + text + ": '" + ofConvolutions +
-                  "' is no kind of workload: after a comma say "
-                  "convolution=CLASS");
-  return readChoice(ofConvolutions, options.convolutions.emplace());
-}
-
-/// Reads --layout, once all that it depends on is known.
-static bool readLayout(StringRef layout, DriverOptions &options) {
-  if (layout != "auto" && layout != "as-is" && layout != "channels-last")
-    return reject("unknown --layout '" + layout +
-                  "': choose as-is, channels-last or auto");
-  // A search stores winners under keys that other compiles are to find.
-  options.channelsLast =
-      layout == "channels-last" || (layout == "auto" && options.fromFamilies &&
-                                    options.search.scope == SearchScope::None &&
-                                    options.search.target == "cuda:sm_90a");
-  return true;
+  return accept(parseChoice<Enum>(text, dashes).moveInto(value));
 }
 
 /// The model, and which winners it may have.
@@ -370,15 +346,8 @@ static bool readModel(CommandLine &line) {
     return reject(llvm::toString(std::move(error)));
   if (!warning.empty())
     llvm::WithColor::warning(llvm::errs(), "fastk-opt") << warning << "\n";
-  if (line.winnersFrom == "family" || line.winnersFrom == "any,family") {
-    options.fromFamilies = true;
-    line.winnersFrom = line.winnersFrom == "family" ? "here" : "any";
-  } else if (line.winnersFrom != "here" && line.winnersFrom != "any") {
-    return reject("unknown --winners-from '" + line.winnersFrom +
-                  "': choose here, any, family or any,family");
-  }
-  return readPrecision(line.precision, options) &&
-         readChoice(line.winnersFrom, options.winnersFrom, "--") &&
+  return accept(readPrecision(line.precision, options)) &&
+         accept(readWinnersFrom(line.winnersFrom, options)) &&
          readChoice(line.fusion, search.fusion);
 }
 
@@ -613,7 +582,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   if (!readModel(line) || !readEmission(line) || !readParties(line) ||
       !readStrategy(line) || !checkSearch(line) || !readDemands(line) ||
       !checkReports(line) || !readLog(line) || !readAdmission(line) ||
-      !readScaffold(line) || !readLayout(line.layout, line.options) ||
+      !readScaffold(line) || !accept(readLayout(line.layout, line.options)) ||
       (line.settings.scope == SearchScope::None && !checkWithoutSearch(line)))
     return std::nullopt;
   return std::move(line.options);
