@@ -30,6 +30,7 @@ namespace fastk {
 } // namespace fastk
 
 using namespace mlir;
+using namespace fastk;
 
 /// The dimension of channels, before.
 static constexpr unsigned kChannels = 1;
@@ -104,9 +105,13 @@ class Chosen {
 public:
   Chosen(func::FuncOp function, bool takesFloat32)
       : takesFloat32(takesFloat32) {
-    function.walk([&](Operation *op) {
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      // What somebody has formed has a key that is asked for.
+      if (isa<WorkloadOp>(op))
+        return WalkResult::skip();
       if (canFollow(op))
         ops.push_back(op);
+      return WalkResult::advance();
     });
     for (Operation *op : ops)
       for (Value value : tensorsOf(op))

@@ -276,3 +276,24 @@ func.func @blocks(%x: tensor<1x16x4x4xf16>, %v: tensor<8x16x1x1xf16>, %w: tensor
       outs(%start8 : tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16>
   cf.br ^bb1
 }
+
+// -----
+
+// What somebody has formed keeps its key.
+// CHECK-LABEL: func @formed
+// CHECK: linalg.conv_2d_nchw_fchw
+// CHECK: linalg.conv_2d_nchw_fchw
+func.func @formed(%x: tensor<1x16x4x4xf16>, %w: tensor<16x16x1x1xf16>) -> tensor<1x16x4x4xf16> {
+  %0 = fastk.workload "two"(%x, %w) : (tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>) -> tensor<1x16x4x4xf16> {
+  ^bb0(%y: tensor<1x16x4x4xf16>, %v: tensor<16x16x1x1xf16>):
+    %zero = arith.constant 0.0 : f16
+    %e = tensor.empty() : tensor<1x16x4x4xf16>
+    %start = linalg.fill ins(%zero : f16) outs(%e : tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+    %a = linalg.conv_2d_nchw_fchw ins(%y, %v : tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>)
+        outs(%start : tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+    %b = linalg.conv_2d_nchw_fchw ins(%a, %v : tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>)
+        outs(%start : tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+    fastk.yield %b : tensor<1x16x4x4xf16>
+  }
+  return %0 : tensor<1x16x4x4xf16>
+}
