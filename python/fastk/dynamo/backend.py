@@ -179,7 +179,7 @@ class Rewriter:
         else:
             text, found = self.ask(data)
         if families.are_wanted():
-            rewritten = self.by_families(module, inputs, text)
+            rewritten = self.by_families(module, inputs, text, found)
             if rewritten is not None:
                 record.record(module, inputs, self.settings, text, found)
                 return rewritten
@@ -211,10 +211,10 @@ class Rewriter:
         log.info("the graph with %d ops is %s: %s", len(chosen), used, result.text())
         return rewritten if kept else module
 
-    def by_families(self, module, inputs, text):
+    def by_families(self, module, inputs, text, found):
         """The graph as one op; None where it cannot or should not be."""
         try:
-            rewritten, result, said = self.family_result(module, inputs, text)
+            rewritten, result, said = self.family_result(module, inputs, text, found)
         except Unsupported as error:
             log.info("the graph is not compiled as a whole: %s", error)
             return None
@@ -226,13 +226,15 @@ class Rewriter:
         log.info("the graph as one op, %s, is %s: %s", said, used, result.text())
         return rewritten if kept else None
 
-    def family_result(self, module, inputs, text):
+    def family_result(self, module, inputs, text, found):
         """(the graph as one op, the Result of its duel, what it is made of)."""
         region = families.region_of(module)
         values = [regions.value_of(node) for node in region.inputs]
         if regions.share_memory(module, values):
             raise Unsupported("its results share memory with each other or with operands")
-        path, digest, said = families.compile_graph(text, self.settings, self.store)
+        path, digest, said = families.compile_graph(
+            text, found, self.settings, self.store
+        )
         op = ops.register(
             path,
             digest,

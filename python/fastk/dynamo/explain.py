@@ -165,7 +165,9 @@ class _Explainer(backend.Rewriter):
         number, self.won = graph.number, []
         text = self.imports.text_of(module, inputs)
         found = compiler.workloads_of(text, self.settings)
-        is_used = families.are_wanted() and self._explain_as_one(graph, module, inputs, text)
+        is_used = families.are_wanted() and self._explain_as_one(
+            graph, module, inputs, text, found
+        )
         for workload in found:
             row = Row(
                 number,
@@ -183,10 +185,10 @@ class _Explainer(backend.Rewriter):
         if self.won:
             self._explain_whole(module, inputs, graph)
 
-    def _explain_as_one(self, graph, module, inputs, text):
+    def _explain_as_one(self, graph, module, inputs, text, found):
         """Says how the graph did as one op by families; whether it is used so."""
         try:
-            _, result, said = self.family_result(module, inputs, text)
+            _, result, said = self.family_result(module, inputs, text, found)
         except Exception as error:
             graph.as_one = str(error)
             return False

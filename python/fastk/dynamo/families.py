@@ -49,12 +49,14 @@ def _flat(value):
     return [value]
 
 
-def compile_graph(text, settings, store):
+def compile_graph(text, found, settings, store):
     """(path of the program of a graph, its digest, what was said of it in short).
 
     What was compiled before, or could not be, is not compiled again.
+
+    found: its workloads, as fastk-opt lists them: other winners make another program.
     """
-    name = f"wholes/{_digest_of(text, settings)}.json"
+    name = f"wholes/{_digest_of(text, found, settings)}.json"
     known = store.read(name, ("program", "digest", "said"), ("unsupported",))
     if known is None or not os.path.exists(store.path(known.get("program", ""))):
         try:
@@ -67,11 +69,12 @@ def compile_graph(text, settings, store):
     return store.path(known["program"]), known["digest"], known["said"]
 
 
-def _digest_of(text, settings):
+def _digest_of(text, found, settings):
     """Of all that a program depends on: of fastk-opt what tells one from another."""
     program = os.stat(compiler.program())
     what = [text, settings.options("any,family"), program.st_size, program.st_mtime_ns]
-    what.append(os.environ.get("FASTK_BANK"))
+    hits = [(each["key"], each["reason"]) for each in found if each["outcome"] == "hit"]
+    what += [os.environ.get("FASTK_BANK"), sorted(set(hits))]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
 
 

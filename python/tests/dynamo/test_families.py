@@ -267,6 +267,25 @@ def test_tf32_is_for_convolutions(by_families):
         assert bool(got) == is_wrong, got
 
 
+def test_other_winners_are_another_program(home, monkeypatch):
+    from fastk.dynamo.store import Store
+
+    made = []
+
+    def compile_text(text, settings, store, check, winners):
+        made.append(winners)
+        found = [{"outcome": "instance"}]
+        check(found)
+        return found, store.keep("programs/d.so", b"code"), "d"
+
+    monkeypatch.setattr(compiler, "compile_text", compile_text)
+    miss = {"outcome": "miss", "key": "k", "reason": "no winner"}
+    hit = {"outcome": "hit", "key": "k", "reason": "Packed panels"}
+    for found, count in (([miss], 1), ([miss], 1), ([hit], 2), ([hit], 2)):
+        families.compile_graph("text", found, compiler.Settings("host"), Store())
+        assert made == count * ["any,family"]
+
+
 def test_no_family_serves_anything(home):
     """Of no workload at all."""
     from fastk.dynamo.store import Store
@@ -277,7 +296,7 @@ def test_no_family_serves_anything(home):
     }
     """
     with pytest.raises(Unsupported, match="no family serves"):
-        families.compile_graph(text, compiler.Settings("host"), Store())
+        families.compile_graph(text, [], compiler.Settings("host"), Store())
 
 
 def test_explained(by_families):
