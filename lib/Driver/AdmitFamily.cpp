@@ -25,8 +25,7 @@ using families::Evidence;
 using families::Family;
 using families::Instance;
 
-/// Each so-manyth sample has a second instance judged: by its number, for which
-/// samples are left out is known only when they have been judged.
+/// Each so-manyth workload has a second instance judged.
 static constexpr size_t kSecondEvery = 3;
 /// How often a judgement that failed by itself is made.
 static constexpr int kMaxTries = 3;
@@ -336,7 +335,7 @@ llvm::Expected<AdmitResult> Admission::run() {
     if (!sample)
       return sample.takeError();
     llvm::Expected<bool> isJudged =
-        judge(*sample, sample->number % kSecondEvery == 0);
+        judge(*sample, headers.size() % kSecondEvery == 0);
     if (!isJudged)
       return isJudged.takeError();
     leftOut = *isJudged ? 0 : leftOut + 1;

@@ -159,12 +159,4 @@ TEST(BatchedContractionTest, HeadersKeepWhatARowOrAColumnNeeds) {
   ASSERT_TRUE(withScalar.core) << withScalar.why;
   EXPECT_THAT(headerOf(*withScalar.core),
               HasSubstr("#define KEPT_OF_COLUMNS 1\n"));
-  text.out = "nm";
-  // Of nothing that surrounds the sums nothing is kept, and rows are named.
-  text.tail = "";
-  MatchedBatches plain(text);
-  ASSERT_TRUE(plain.core) << plain.why;
-  header = headerOf(*plain.core);
-  EXPECT_THAT(header, HasSubstr("#define KEPT_OF_COLUMNS 0\n"));
-  EXPECT_THAT(header, HasSubstr("#define KEPT 0\n"));
 }
