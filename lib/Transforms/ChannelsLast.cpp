@@ -72,14 +72,14 @@ static bool isDepthwise(Operation *op) {
 }
 
 /// The fill of a tensor that nothing else is known of, which can be made anew.
-static linalg::FillOp fillOf(Value init) {
+static linalg::FillOp freshFill(Value init) {
   auto fill = init.getDefiningOp<linalg::FillOp>();
   return fill && fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>()
              ? fill
              : linalg::FillOp();
 }
 static bool isFresh(Value init) {
-  return init.getDefiningOp<tensor::EmptyOp>() || fillOf(init);
+  return init.getDefiningOp<tensor::EmptyOp>() || freshFill(init);
 }
 
 /// Whether `op` can work on tensors that have moved.
@@ -378,7 +378,7 @@ private:
   Value anew(Value init) {
     if (!isFresh(init))
       return init;
-    linalg::FillOp fill = fillOf(init);
+    linalg::FillOp fill = freshFill(init);
     auto empty =
         (fill ? fill.getOutputs()[0] : init).getDefiningOp<tensor::EmptyOp>();
     Value made = tensor::EmptyOp::create(

@@ -58,7 +58,10 @@ def compile_graph(text, found, settings, store):
     """
     name = f"wholes/{_digest_of(text, found, settings)}.json"
     known = store.read(name, ("program", "digest", "said"), ("unsupported",))
-    if known is None or not os.path.exists(store.path(known.get("program", ""))):
+    # Whoever deletes programs has them made again.
+    if known and "program" in known and not os.path.exists(store.path(known["program"])):
+        known = None
+    if known is None:
         try:
             known = _compile(text, settings, store)
         except Unsupported as error:

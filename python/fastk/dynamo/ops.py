@@ -25,10 +25,13 @@ _registered = {}
 _fragment = None
 
 
-def arguments_of(op, inputs):
+def _takes_list(count):
+    return count > MOST_ARGUMENTS
+
+
+def arguments_of(inputs):
     """What a call of an op of register() is given for its inputs."""
-    takes_list = len(inputs) > MOST_ARGUMENTS and len(op._schema.arguments) == 1
-    return (list(inputs),) if takes_list else tuple(inputs)
+    return (list(inputs),) if _takes_list(len(inputs)) else tuple(inputs)
 
 
 def register(path, digest, key, name, inputs, outputs):
@@ -50,7 +53,7 @@ def register(path, digest, key, name, inputs, outputs):
     _check(function, inputs, outputs)
     count = len(inputs)
     returned = "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
-    takes_list = count > MOST_ARGUMENTS
+    takes_list = _takes_list(count)
     arguments = ", ".join(f"Tensor a{index}" for index in range(count))
     if takes_list:
         arguments = "Tensor[] inputs"
@@ -62,17 +65,19 @@ def register(path, digest, key, name, inputs, outputs):
         tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
     )
 
+    def called(function):
+        return (lambda inputs: function(*inputs)) if takes_list else function
+
     def fake(*inputs):
-        inputs = inputs[0] if takes_list else inputs
         made = [inputs[0].new_empty(sizes, dtype=dtype) for sizes, dtype in outputs]
         return made[0] if len(made) == 1 else tuple(made)
 
     # Where a call takes so many tensors, Python's share of it is small.
     if takes_list or not native.define(op, function, inputs, outputs):
-        call = _caller(function, outputs, takes_list)
+        call = called(_caller(function, outputs))
         for device in ("CPU", "CUDA"):
             _fragment.impl(op, call, device)
-    torch.library.register_fake(f"fastk::{op}", fake, lib=_fragment)
+    torch.library.register_fake(f"fastk::{op}", called(fake), lib=_fragment)
     _registered[op] = getattr(torch.ops.fastk, op).default
     return _registered[op]
 
@@ -93,7 +98,7 @@ def _check(function, inputs, outputs):
 _ALIGNMENT = {"cpu": 64, "cuda": 16}
 
 
-def _caller(function, outputs, takes_list):
+def _caller(function, outputs):
     entry = function.unchecked()
 
     def ready(tensor):
@@ -103,7 +108,6 @@ def _caller(function, outputs, takes_list):
         return tensor
 
     def call(*inputs):
-        inputs = inputs[0] if takes_list else inputs
         device = inputs[0].device
         inputs = [ready(each) for each in inputs]
         made = [torch.empty(sizes, dtype=dtype, device=device) for sizes, dtype in outputs]

@@ -274,7 +274,7 @@ def graph_of(op, count, values):
 def _call(graph, op, inputs, values):
     """Nodes of a call's results, with the strides of `values`: where the graph is."""
     made = [value.contiguous() for value in values]
-    call = graph.call_function(op, ops.arguments_of(op, inputs))
+    call = graph.call_function(op, ops.arguments_of(inputs))
     if len(values) == 1:
         call.meta["example_value"] = made[0]
         return [_restrided(graph, call, made[0], values[0])]
