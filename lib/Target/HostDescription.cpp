@@ -7,6 +7,7 @@
 
 #include "CacheFile.h"
 #include "HostBenchmarks.h"
+#include "fastk/System/VectorLimit.h"
 #include "fastk/Target/TargetDescription.h"
 #include <algorithm>
 #include <cerrno>
@@ -182,6 +183,12 @@ HalfFactors readFeatures(TargetDescription &host) {
   host.instructionSets = instructionSetsOf(flags);
 #if defined(__x86_64__)
   bool avx512 = __builtin_cpu_supports("avx512f");
+  if (avx512 && vectorLimit() < 64) {
+    host.vectorBytes = 32;
+    host.hasFma = true;
+    host.instructionSets = instructionSetsOf("avx2 fma f16c bmi2");
+    return factors;
+  }
   host.vectorBytes = avx512 ? 64 : __builtin_cpu_supports("avx2") ? 32 : 16;
   host.hasFma = __builtin_cpu_supports("fma");
   host.hasF16Arithmetic = hasFlag(flags, "avx512_fp16");

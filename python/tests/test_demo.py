@@ -6,7 +6,7 @@
 # ===----------------------------------------------------------------------===#
 """scripts/demo.sh goes its whole way, on one operator.
 
-The operator is one whose default lowering is far from the best, five times in
+The operator is one whose default lowering is far from the best, 3.8 times in
 docs/benchmarks/golden.md: a minute finds a winner. On a busy machine it may not, then the
 demo says what to do.
 """
@@ -19,7 +19,7 @@ import pytest
 
 from conftest import GOLDEN, ROOT
 
-MODEL = GOLDEN / "conv3d_small.mlir"
+MODEL = GOLDEN / "attention_f16_small.mlir"
 
 
 def demo(folder, minutes, model=MODEL):

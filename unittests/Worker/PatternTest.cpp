@@ -34,6 +34,32 @@ TEST(Pattern, PoisonIsNaNInEveryType) {
   EXPECT_GT(std::set<uint64_t>(words.begin(), words.end()).size(), 990u);
 }
 
+/// A kernel that computes on what it never wrote meets what is slow, of any
+/// type: a quarter of a workspace.
+TEST(Pattern, WorkspacesHaveSubnormals) {
+  std::vector<uint64_t> words;
+  for (uint64_t i = 0; i < 8000; ++i)
+    words.push_back(wordAt(Pattern::Undefined, 7, i));
+  auto isSubnormal = [](ElementType type, double x) {
+    double least = type == ElementType::F64   ? 0x1p-1022
+                   : type == ElementType::F16 ? 0x1p-14
+                                              : 0x1p-126;
+    return std::isfinite(x) && std::abs(x) < least;
+  };
+  for (ElementType type : {ElementType::F64, ElementType::F32, ElementType::F16,
+                           ElementType::BF16}) {
+    int64_t elements = 64000 / byteSize(type), lines = 0;
+    for (int64_t i = 0; i < elements; i += 64 / byteSize(type)) {
+      bool all = true;
+      for (int64_t j = i; j < i + 64 / byteSize(type); ++j)
+        all &= isSubnormal(type, loadElement(type, words.data(), j));
+      lines += all;
+    }
+    EXPECT_GT(lines, 190) << toString(type);
+    EXPECT_LT(lines, 310) << toString(type);
+  }
+}
+
 /// A workspace has NaN and other bits, about as many.
 TEST(Pattern, WorkspacesHaveBoth) {
   int nans = 0;

@@ -140,7 +140,9 @@ TEST(Timing, FasterThanTheFloorIsImpossible) {
 /// The floor is reached with the handshake alone. Beside a load one judgement
 /// may say nothing.
 TEST(Timing, TheHandshakeIsNoWork) {
-  Job job = matmulJob(compile("matmul.c", ""));
+  // A call that is hardly more than it: in longer ones it may be less than what
+  // two calls of one program differ by, and nothing is said.
+  Job job = elementwiseJob("ADD", compile("elementwise.c", "-DOP=ADD"));
   job.mode = Mode::Evaluate;
   Verdict verdict;
   for (int i = 0; i < 5 && verdict.status != Status::Impossible; ++i) {
@@ -183,6 +185,22 @@ TEST(Timing, PromotionRepeatsAndControls) {
   }
   ASSERT_TRUE(verdict.timing.aaRatio);
   EXPECT_NEAR(verdict.timing.aaRatio->median, 1, 0.15);
+}
+
+/// The control is called as often as the baseline: what a program has in the
+/// caches depends on when it was called last.
+TEST(Timing, TheControlIsCalledAsOften) {
+  Job job = elementwiseJob("ADD", compile("elementwise.c", "-DOP=ADD"));
+  job.baseline.path = compile("growing.c", "");
+  job.mode = Mode::Promote;
+  job.validate.trials = 10;
+  job.time.maxSeconds = 1;
+  Verdict verdict = judge(job);
+  ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
+  if (verdict.timing.tooBusy)
+    return;
+  ASSERT_TRUE(verdict.timing.aaRatio);
+  EXPECT_NEAR(verdict.timing.aaRatio->median, 1, 0.05);
 }
 
 TEST(Timing, WarmAndCold) {

@@ -232,12 +232,19 @@ static void packInput(OPERAND_PARAMETERS, float *input, const struct Block *at) 
 }
 
 // A panel of W, of output channels from o on, for a block of input channels from c
-// on. What is beyond the output channels is of any value.
+// on. What is beyond the output channels is of any value in a vector that has some of
+// them. Other vectors are 0: what is there by chance may be subnormal, which takes tens
+// of times as long.
 static void packWeights(OPERAND_PARAMETERS, float *panel, long g, long o, long c) {
   const long valid = min(CB, IN_CHANNELS - c);
   if (valid < CB)
     memset(panel, 0, W_BLOCK * 4);
-  for (long j = 0; j < NR && o + j < OUT_CHANNELS; j += LANES) {
+  for (long j = 0; j < NR; j += LANES) {
+    if (o + j >= OUT_CHANNELS) {
+      for (long i = 0; i < TAPS * CB; ++i)
+        VECTOR(panel + i * NR + j) = (vf32)0.0f;
+      continue;
+    }
 #if W_ALONG_O || !(W_ALONG_C || W_ALONG_K)
     for (long tap = 0; tap < TAPS; ++tap)
       for (long i = 0; i < valid; ++i)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Conversion/HostCodegen.h"
+#include "fastk/System/VectorLimit.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
@@ -29,6 +30,12 @@ HostTarget HostTarget::detect() {
     target.vectorBytes = 64;
   else if (features.lookup("avx2"))
     target.vectorBytes = 32;
+  if (target.vectorBytes > vectorLimit()) {
+    target.vectorBytes = 32;
+    // AVX2 and what every processor with it has.
+    target.cpu = "x86-64-v3";
+    target.features.clear();
+  }
   return target;
 }
 

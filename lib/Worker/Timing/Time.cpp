@@ -10,6 +10,7 @@
 #include "Statistics.h"
 #include "Timer.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace fastk::worker;
 
@@ -137,24 +138,32 @@ bool Timer::callOnce(TimedProgram &timedProgram, size_t set, CallTime &time,
   return true;
 }
 
-/// One call of each program.
+/// One call of each program, in random order. \p times: as timedPrograms.
+bool Timer::callAll(size_t set, std::vector<CallTime> &times) {
+  std::vector<size_t> order(timedPrograms.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[random() % i]);
+  times.resize(order.size());
+  for (size_t each : order)
+    if (!callOnce(timedPrograms[each], set, times[each]))
+      return false;
+  return true;
+}
+
 bool Timer::block(size_t number, bool audit) {
   size_t set = number % sets.size();
   Trial trial = drawAnew(set);
-  std::vector<TimedProgram *> order;
-  for (TimedProgram &timedProgram : timedPrograms)
-    order.push_back(&timedProgram);
-  for (size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[random() % i]);
+  std::vector<CallTime> times;
+  if (!callAll(set, times))
+    return false;
   BlockNoise suffered;
-  for (TimedProgram *timedProgram : order) {
-    CallTime time;
-    if (!callOnce(*timedProgram, set, time))
-      return false;
-    timedProgram->times.push_back(time);
-    timedProgram->ns.push_back(time.ns);
-    bool isDisturbed = device.isDisturbed(time);
-    if (timedProgram == candidate) {
+  for (size_t i = 0; i < times.size(); ++i) {
+    TimedProgram &timedProgram = timedPrograms[i];
+    timedProgram.times.push_back(times[i]);
+    timedProgram.ns.push_back(times[i].ns);
+    bool isDisturbed = device.isDisturbed(times[i]);
+    if (&timedProgram == candidate) {
       suffered.candidate = isDisturbed;
     } else {
       ++suffered.trustedCalls;

@@ -54,9 +54,10 @@ private:
   bool calibrate();
   bool callOnce(TimedProgram &timedProgram, size_t set, CallTime &time,
                 bool timed = true);
+  bool callAll(size_t set, std::vector<CallTime> &times);
   bool block(size_t number, bool audit);
   Trial drawAnew(size_t set);
-  bool callBoth(size_t set, const Trial &trial, bool timed);
+  bool callBoth(size_t set);
   bool probe(size_t set);
   bool compareOften();
   bool compareWithBaseline(size_t set, const Trial &trial);

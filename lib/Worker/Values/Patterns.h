@@ -29,8 +29,12 @@ enum class Pattern : uint32_t {
   Canary,
   /// Results before a call: NaN in every float type, with random payloads.
   Poison,
-  /// Workspaces before a call: by lines of 64 bytes any bits or NaN. Any bits
-  /// as a number often vanish beside others; NaN do not.
+  /// Workspaces before a call: by lines of 64 bytes NaN, any bits, or numbers
+  /// that are subnormal in every float type. Any bits as a number often vanish
+  /// beside others; NaN do not. Subnormals, which memory that held integers is
+  /// full of, take many processors tens of times as long: a kernel that
+  /// computes
+  /// on what it never wrote is timed with them.
   Undefined
 };
 
@@ -45,11 +49,14 @@ FASTK_FORMULA uint64_t patternWord(Pattern pattern, uint64_t line,
                                    uint64_t index) {
   // Exponents of all types, and a bit of each mantissa.
   constexpr uint64_t nan = 0x7ff07ff07ff07ff0u;
+  // No exponent and no sign of any type.
+  constexpr uint64_t mantissas = 0x000f007f007f007fu;
   uint64_t bits = (line + index * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
   bits ^= bits >> 32;
   bool isNan = pattern == Pattern::Poison ||
                (pattern == Pattern::Undefined && (line & 1));
-  return isNan ? bits | nan : bits;
+  bool isSubnormal = pattern == Pattern::Undefined && (line & 3) == 2;
+  return isNan ? bits | nan : isSubnormal ? bits & mantissas : bits;
 }
 
 } // namespace fastk::worker
