@@ -51,6 +51,17 @@ def has_gpu():
 if has_gpu():
     config.available_features.add("cuda")
 
+def has_avx2():
+    try:
+        with open("/proc/cpuinfo") as file:
+            return " avx2 " in file.read()
+    except OSError:
+        return False
+
+
+if has_avx2():
+    config.available_features.add("avx2")
+
 # A library with sanitizers needs a program with them: mlir-opt, Python and what users build
 # have none. And what attacks a process meets the sanitizer's own functions in it.
 if config.fastk_sanitize:

@@ -18,19 +18,22 @@ unsigned fastk::parseVectorLimit(const char *value) {
   return text == "32" ? 32 : 0;
 }
 
+static unsigned limitHere() {
+  return fastk::parseVectorLimit(std::getenv("FASTK_VECTOR_BYTES"));
+}
+
 unsigned fastk::vectorLimit() {
-  static const unsigned limit = [] {
-    const char *value = std::getenv("FASTK_VECTOR_BYTES");
-    unsigned parsed = parseVectorLimit(value);
-    if (parsed == 0) {
-      std::fprintf(stderr,
-                   "fastk: error: FASTK_VECTOR_BYTES is '%s': the widest "
-                   "vectors of x86-64 that code may use, 32 (AVX2) or 64 "
-                   "(AVX-512) bytes\n",
-                   value);
-      std::exit(1);
-    }
-    return parsed;
-  }();
-  return limit;
+  static const unsigned limit = limitHere();
+  return limit == 0 ? 64 : limit;
+}
+
+bool fastk::checkVectorLimit(const char *program) {
+  if (limitHere() != 0)
+    return true;
+  std::fprintf(
+      stderr,
+      "%s: error: FASTK_VECTOR_BYTES is '%s': it is the widest vectors "
+      "of x86-64 that code may use, 32 (AVX2) or 64 (AVX-512) bytes\n",
+      program, std::getenv("FASTK_VECTOR_BYTES"));
+  return false;
 }

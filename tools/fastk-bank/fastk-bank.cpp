@@ -13,6 +13,7 @@
 #include "fastk/Support/StandardOutput.h"
 #include "fastk/System/ClosedStreams.h"
 #include "fastk/System/EndingSignals.h"
+#include "fastk/System/VectorLimit.h"
 #include "fastk/Target/TargetDescription.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -300,5 +301,7 @@ int fastk::bankMain(int argc, char **argv) {
   occupyClosedStreams();
   watchStandardOutput("fastk-bank");
   watchEndingSignals();
+  if (!checkVectorLimit("fastk-bank"))
+    return 1;
   return run(argc, argv);
 }

@@ -23,6 +23,7 @@
 #include "fastk/Support/StandardOutput.h"
 #include "fastk/System/ClosedStreams.h"
 #include "fastk/System/EndingSignals.h"
+#include "fastk/System/VectorLimit.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -77,6 +78,8 @@ int fastk::optMain(int argc, char **argv) {
   fastk::occupyClosedStreams();
   fastk::watchStandardOutput("fastk-opt");
   fastk::watchEndingSignals();
+  if (!fastk::checkVectorLimit("fastk-opt"))
+    return 1;
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   fastk::keepIgnoredSignals();
   // A file beyond the shell's size limit (ulimit -f) is an error that names the

@@ -16,6 +16,7 @@
 #include "fastk/System/ClosedStreams.h"
 #include "fastk/System/EndingSignals.h"
 #include "fastk/System/ProcessFolder.h"
+#include "fastk/System/VectorLimit.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
@@ -158,6 +159,8 @@ int fastk::runMain(int argc, char **argv) {
   occupyClosedStreams();
   watchStandardOutput("fastk-run");
   watchEndingSignals();
+  if (!checkVectorLimit("fastk-run"))
+    return 1;
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   keepIgnoredSignals();
   return run(argc, argv);

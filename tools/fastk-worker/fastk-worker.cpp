@@ -14,6 +14,7 @@
 #include "fastk/System/ClosedStreams.h"
 #include "fastk/System/EndingSignals.h"
 #include "fastk/System/ProcessFolder.h"
+#include "fastk/System/VectorLimit.h"
 #include "fastk/Worker/Calibrate.h"
 #include "fastk/Worker/Spool.h"
 #include "fastk/Worker/Worker.h"
@@ -260,6 +261,8 @@ int fastk::workerMain(int argc, char **argv) {
     _exit(code); // What runs at exit may need what the sandbox has closed.
   fastk::occupyClosedStreams();
   fastk::watchEndingSignals();
+  if (!fastk::checkVectorLimit("fastk-worker"))
+    return 1;
   code = run(argc, argv);
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout))

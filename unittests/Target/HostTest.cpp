@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/System/VectorLimit.h"
 #include "fastk/Target/TargetDescription.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -169,9 +170,10 @@ TEST_F(HostCache, OtherInstructionSetsAreMeasuredAgain) {
 #if defined(__x86_64__)
 TEST(Host, InstructionSetsAreThoseOfTheProcessor) {
   std::string sets = " " + identifyHost().instructionSets + " ";
-  for (auto [name, has] : {std::pair("avx2", __builtin_cpu_supports("avx2")),
-                           {"fma", __builtin_cpu_supports("fma")},
-                           {"avx512f", __builtin_cpu_supports("avx512f")}})
+  for (auto [name, has] :
+       {std::pair("avx2", __builtin_cpu_supports("avx2")),
+        {"fma", __builtin_cpu_supports("fma")},
+        {"avx512f", vectorLimit() == 64 && __builtin_cpu_supports("avx512f")}})
     EXPECT_EQ(sets.find(" " + std::string(name) + " ") != std::string::npos,
               has != 0)
         << name << " in" << sets;

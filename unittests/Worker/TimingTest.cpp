@@ -140,8 +140,8 @@ TEST(Timing, FasterThanTheFloorIsImpossible) {
 /// The floor is reached with the handshake alone. Beside a load one judgement
 /// may say nothing.
 TEST(Timing, TheHandshakeIsNoWork) {
-  // A call that is hardly more than it: in longer ones it may be less than what
-  // two calls of one program differ by, and nothing is said.
+  // A call that is hardly more than it: in longer ones a quarter of it may be
+  // less than what two calls of one program differ by, and nothing is said.
   Job job = elementwiseJob("ADD", compile("elementwise.c", "-DOP=ADD"));
   job.mode = Mode::Evaluate;
   Verdict verdict;
@@ -187,18 +187,19 @@ TEST(Timing, PromotionRepeatsAndControls) {
   EXPECT_NEAR(verdict.timing.aaRatio->median, 1, 0.15);
 }
 
-/// The control is called as often as the baseline: what a program has in the
-/// caches depends on when it was called last.
+/// The control is called as often as the baseline, which takes longer with
+/// every call here: what a program has in the caches depends on that.
 TEST(Timing, TheControlIsCalledAsOften) {
   Job job = elementwiseJob("ADD", compile("elementwise.c", "-DOP=ADD"));
   job.baseline.path = compile("growing.c", "");
   job.mode = Mode::Promote;
   job.validate.trials = 10;
   job.time.maxSeconds = 1;
+  // Beside a load there may be no ratio.
   Verdict verdict = judge(job);
+  for (int again = 0; again < 4 && verdict.timing.tooBusy; ++again)
+    verdict = judge(job);
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
-  if (verdict.timing.tooBusy)
-    return;
   ASSERT_TRUE(verdict.timing.aaRatio);
   EXPECT_NEAR(verdict.timing.aaRatio->median, 1, 0.05);
 }

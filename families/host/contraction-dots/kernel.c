@@ -74,6 +74,11 @@ static void work(OPERAND_PARAMETERS, OUT_TYPE *restrict out, float *rows, long t
       multiply(NR, OPERANDS, rows, b, first + n, sums + n);
     for (; n < columns; ++n)
       multiply(1, OPERANDS, rows, b, first + n, sums + n);
+    // Lanes that are no columns are 0: what is there by chance may be subnormal, which
+    // takes tens of times as long.
+    for (long m = 0; m < M; ++m)
+      for (n = columns; n % LANES; ++n)
+        sums[m * BLOCK + n] = 0;
     for (long m = 0; m < M; ++m)
       for (n = 0; n < columns; n += LANES)
         finishColumns(out, OPERANDS, b, m, first + n, VECTOR(sums + m * BLOCK + n), columns - n);

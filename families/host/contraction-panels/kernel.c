@@ -176,10 +176,14 @@ FK_INLINE void multiplyTile(OPERAND_PARAMETERS, OUT_TYPE *restrict out, const st
     sums = place;
     ldc = LDC;
   }
-  // The row of the result ends before the vectors do.
+  // The row of the result ends before the vectors do. Lanes behind it are 0: what is
+  // there by chance may be subnormal, which takes tens of times as long.
   if (BLOCKS > 1 && isEdge && !isFirst)
-    for (long i = 0; i < rows; ++i)
+    for (long i = 0; i < rows; ++i) {
+      for (long j = columns / LANES * LANES; j < NR; j += LANES)
+        VECTOR(tile + i * NR + j) = (vf32)0.0f;
       memcpy(tile + i * NR, place + i * LDC, columns * 4);
+    }
 #elif HAS_SUMS
   sums = at->sums + m * LDC + n;
   ldc = LDC;

@@ -116,8 +116,9 @@ FK_INLINE void packInput(OPERAND_PARAMETERS, float *input, float *line, const st
         packLine(OPERANDS, STRIDE_X == 1 ? row : line, at, c, at->firstZ + z, at->firstY + y);
         for (long part = 0; part < STRIDE_X; ++part) {
           const long count = (cellsOf(X, at->xb) - part + STRIDE_X - 1) / STRIDE_X;
-          for (long i = 0; STRIDE_X > 1 && i < count; ++i)
-            row[part * PART + i] = line[i * STRIDE_X + part];
+          if (STRIDE_X > 1)
+            for (long i = 0; i < count; ++i)
+              row[part * PART + i] = line[i * STRIDE_X + part];
           UNROLL for (int j = 0; j < NV; ++j)
             VECTOR(row + part * PART + count + j * LANES) = (vf32)0.0f;
         }
@@ -218,11 +219,13 @@ FK_INLINE void finishBlock(OPERAND_PARAMETERS, OUT_TYPE *restrict out, const str
 static void work(OPERAND_PARAMETERS, OUT_TYPE *restrict out, float *workspace, long thread, long team) {
   float *const input = workspace + thread * THREAD_FLOATS, *const weights = input + X_FLOATS;
   float *const sums = weights + W_FLOATS, *const line = sums + SUMS_FLOATS;
-  VECTOR(sums + OT * SUMS) = (vf32)0.0f;
   for (long unit = UNITS * thread / team; unit < UNITS * (thread + 1) / team; ++unit) {
     const struct Block at = blockOfUnit(unit);
     packWeights(OPERANDS, weights, at.g);
     packInput(OPERANDS, input, line, &at);
+    // Behind the sums of a channel, too.
+    for (long each = 0; each < OT; ++each)
+      VECTOR(sums + each * SUMS + at.zb * at.yb * at.xb) = (vf32)0.0f;
     for (long o = 0; o < OUT_CHANNELS; o += OT) {
       convolve(&at, input, weights + o * IN_CHANNELS * TAPS, sums);
       for (long each = 0; each < OT; ++each)

@@ -138,36 +138,39 @@ bool Timer::callOnce(TimedProgram &timedProgram, size_t set, CallTime &time,
   return true;
 }
 
-/// One call of each program, in random order. \p times: as timedPrograms.
-bool Timer::callAll(size_t set, std::vector<CallTime> &times) {
+/// One call of each program, in random order. \p calls: as timedPrograms.
+bool Timer::callAll(size_t set, std::vector<TimedCall> &calls) {
   std::vector<size_t> order(timedPrograms.size());
   std::iota(order.begin(), order.end(), 0);
   for (size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[random() % i]);
-  times.resize(order.size());
-  for (size_t each : order)
-    if (!callOnce(timedPrograms[each], set, times[each]))
+  calls.resize(order.size());
+  for (size_t each : order) {
+    if (!callOnce(timedPrograms[each], set, calls[each].time))
       return false;
+    // A device knows of its last call alone.
+    calls[each].isDisturbed = device.isDisturbed(calls[each].time);
+  }
   return true;
 }
 
+/// A sample of each program, on operands drawn anew.
 bool Timer::block(size_t number, bool audit) {
   size_t set = number % sets.size();
   Trial trial = drawAnew(set);
-  std::vector<CallTime> times;
-  if (!callAll(set, times))
+  std::vector<TimedCall> calls;
+  if (!callAll(set, calls))
     return false;
   BlockNoise suffered;
-  for (size_t i = 0; i < times.size(); ++i) {
+  for (size_t i = 0; i < calls.size(); ++i) {
     TimedProgram &timedProgram = timedPrograms[i];
-    timedProgram.times.push_back(times[i]);
-    timedProgram.ns.push_back(times[i].ns);
-    bool isDisturbed = device.isDisturbed(times[i]);
+    timedProgram.times.push_back(calls[i].time);
+    timedProgram.ns.push_back(calls[i].time.ns);
     if (&timedProgram == candidate) {
-      suffered.candidate = isDisturbed;
+      suffered.candidate = calls[i].isDisturbed;
     } else {
       ++suffered.trustedCalls;
-      suffered.trusted += isDisturbed;
+      suffered.trusted += calls[i].isDisturbed;
     }
   }
   noise.push_back(suffered);
@@ -189,13 +192,12 @@ bool Timer::run() {
 
   // Warm-up: page tables, threads, clocks. Not recorded, but not unchecked:
   // inputs and canaries are.
-  for (int round = 0; round < 2; ++round)
+  for (size_t round = 0; round == 0 || (round < 2 && seconds() < budget / 4);
+       ++round)
     for (TimedProgram &timedProgram : timedPrograms) {
       CallTime time;
-      if (!callOnce(timedProgram, size_t(round) % sets.size(), time))
+      if (!callOnce(timedProgram, round % sets.size(), time))
         return false;
-      if (round > 0 && seconds() > budget / 4)
-        break;
     }
 
   // Two audits fall among the first samples, then about one in sixteen. All

@@ -29,11 +29,11 @@ Trial Timer::drawAnew(size_t set) {
 /// find more of its code in the caches than the control does.
 bool Timer::probe(size_t set) {
   device.mutate(*sets[set], trials[set], random());
-  std::vector<CallTime> times;
-  if (!callAll(set, times))
+  std::vector<TimedCall> calls;
+  if (!callAll(set, calls))
     return false;
   auto nsOf = [&](const TimedProgram *timedProgram) {
-    return times[size_t(timedProgram - timedPrograms.data())].ns;
+    return calls[size_t(timedProgram - timedPrograms.data())].time.ns;
   };
   probeRatios.push_back(nsOf(candidate) / nsOf(baseline));
   return compareWithBaseline(set, trials[set]);

@@ -35,6 +35,11 @@ struct TimedProgram {
   std::vector<double> ns;
 };
 
+struct TimedCall {
+  CallTime time;
+  bool isDisturbed = false; ///< As the device said after it.
+};
+
 /// The timing of one candidate. Time.cpp makes the calls, TimeProbe.cpp
 /// those that are no samples, TimeChecks.cpp checks what they gave,
 /// TimeDecision.cpp what the samples mean.
@@ -54,7 +59,7 @@ private:
   bool calibrate();
   bool callOnce(TimedProgram &timedProgram, size_t set, CallTime &time,
                 bool timed = true);
-  bool callAll(size_t set, std::vector<CallTime> &times);
+  bool callAll(size_t set, std::vector<TimedCall> &calls);
   bool block(size_t number, bool audit);
   Trial drawAnew(size_t set);
   bool callBoth(size_t set);

@@ -15,6 +15,7 @@ programs are at work, and nothing is concluded or kept.
 """
 
 import dataclasses
+import os
 import platform
 import random
 import statistics
@@ -97,6 +98,8 @@ def machine(device):
         what = f"{properties.name}-{torch.version.cuda}"
     else:
         what = f"{_processor()}-{torch.get_num_threads()}"
+        wide = os.environ.get("FASTK_VECTOR_BYTES")
+        what += f"-{wide}" if wide else ""
     return "".join(c if c.isalnum() else "-" for c in f"{what}-torch{torch.__version__}")
 
 
