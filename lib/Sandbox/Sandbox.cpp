@@ -169,16 +169,35 @@ static bool enterLandlock() {
 
 static DeniedCall *deniedNote;
 
+/// Whether it is a file that glibc's allocator opens on its own: when memory of
+/// another thread's arena is given back for the first time, and when there are
+/// many arenas (arena.c: shrink_heap, arena_get2).
+static bool isAskedByAllocator(const char *path) {
+  for (const char *asked : {"/proc/sys/vm/overcommit_memory",
+                            "/sys/devices/system/cpu/online", "/proc/stat"})
+    if (strcmp(path, asked) == 0)
+      return true;
+  return false;
+}
+
 /// Leaves a note for the reason of the verdict, then goes. A program that
 /// blocks SIGSYS is killed by the kernel instead.
 static void onDenied(int, siginfo_t *info, void *context) {
   auto *user = static_cast<ucontext_t *>(context);
-  uint64_t argument = 0;
 #if defined(__x86_64__)
-  argument = uint64_t(user->uc_mcontext.gregs[REG_RSI]);
+  auto argument = uint64_t(user->uc_mcontext.gregs[REG_RSI]);
+  auto &result = user->uc_mcontext.gregs[REG_RAX];
 #elif defined(__aarch64__)
-  argument = user->uc_mcontext.regs[1];
+  uint64_t argument = user->uc_mcontext.regs[1];
+  auto &result = user->uc_mcontext.regs[0];
 #endif
+  // The allocator goes on without: a program that frees memory in a thread
+  // opens no file of its own.
+  if (info->si_syscall == __NR_openat &&
+      isAskedByAllocator(reinterpret_cast<const char *>(argument))) {
+    result = -EACCES;
+    return;
+  }
   deniedNote->argument = argument;
   deniedNote->call = uint32_t(info->si_syscall) + 1;
   // Nothing of the C library: whatever hooks it may make more such calls.

@@ -130,6 +130,15 @@ TEST(AttackTwin, WaitingForAThreadIsAccepted) {
   EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
 }
 
+/// A thread that gives memory back has glibc look for a setting of the system,
+/// which is not the kernel's doing.
+TEST(AttackTwin, FreeingInAThreadIsAccepted) {
+  Job job = elementwiseJob("ADD", compile("freeing.c", ""));
+  job.mode = Mode::Validate;
+  Verdict verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
+}
+
 /// Other processes are out of sight even while the program is loaded, when it
 /// may still open files.
 TEST(AttackTwin, OtherProcessesCannotBeLookedInto) {
