@@ -35,9 +35,10 @@ struct TimedProgram {
   std::vector<double> ns;
 };
 
+/// One call, and whether the device said right after it that it was disturbed.
 struct TimedCall {
   CallTime time;
-  bool isDisturbed = false; ///< As the device said after it.
+  bool isDisturbed = false;
 };
 
 /// The timing of one candidate. Time.cpp makes the calls, TimeProbe.cpp
