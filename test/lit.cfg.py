@@ -51,6 +51,7 @@ def has_gpu():
 if has_gpu():
     config.available_features.add("cuda")
 
+
 def has_avx2():
     try:
         with open("/proc/cpuinfo") as file:

@@ -169,16 +169,9 @@ static bool enterLandlock() {
 
 static DeniedCall *deniedNote;
 
-/// Whether it is a file that glibc's allocator opens on its own: when memory of
-/// another thread's arena is given back for the first time, and when there are
-/// many arenas (arena.c: shrink_heap, arena_get2).
-static bool isAskedByAllocator(const char *path) {
-  for (const char *asked : {"/proc/sys/vm/overcommit_memory",
-                            "/sys/devices/system/cpu/online", "/proc/stat"})
-    if (strcmp(path, asked) == 0)
-      return true;
-  return false;
-}
+/// What glibc's allocator opens on its own when memory of another thread's
+/// arena is given back for the first time (arena.c: shrink_heap).
+static constexpr char kAskedByAllocator[] = "/proc/sys/vm/overcommit_memory";
 
 /// Leaves a note for the reason of the verdict, then goes. A program that
 /// blocks SIGSYS is killed by the kernel instead.
@@ -194,7 +187,8 @@ static void onDenied(int, siginfo_t *info, void *context) {
   // The allocator goes on without: a program that frees memory in a thread
   // opens no file of its own.
   if (info->si_syscall == __NR_openat &&
-      isAskedByAllocator(reinterpret_cast<const char *>(argument))) {
+      strcmp(reinterpret_cast<const char *>(argument), kAskedByAllocator) ==
+          0) {
     result = -EACCES;
     return;
   }

@@ -35,9 +35,9 @@ TEST(Pattern, PoisonIsNaNInEveryType) {
 }
 
 namespace {
-/// Lines of a workspace, of each kind.
+/// Lines of a workspace that are of one kind.
 struct Lines {
-  int nan = 0, subnormal = 0, other = 0;
+  int nan = 0, subnormal = 0;
 };
 } // namespace
 
@@ -58,9 +58,8 @@ static Lines linesOf(uint64_t key, ElementType type) {
       nans += std::isnan(x);
       subnormals += x != 0 && std::abs(x) < least;
     }
-    ++(nans == count         ? lines.nan
-       : subnormals == count ? lines.subnormal
-                             : lines.other);
+    lines.nan += nans == count;
+    lines.subnormal += subnormals == count;
   }
   return lines;
 }

@@ -36,13 +36,19 @@ TEST(Statistics, PairedRatioCancelsDrift) {
   EXPECT_LE(ratio.median, ratio.high);
 }
 
-TEST(Timing, TheBaselineIsAsFastAsItself) {
-  Job job = matmulJob(compile("matmul.c", ""));
-  job.mode = Mode::Evaluate;
-  // Beside a load one judgement may be off by more, and says that it may.
+/// Beside a load one judgement may be off by more or have no ratio, and says
+/// that it was: then there are up to four others.
+static Verdict judgeUndisturbed(const Job &job) {
   Verdict verdict = judge(job);
   for (int again = 0; again < 4 && verdict.timing.tooBusy; ++again)
     verdict = judge(job);
+  return verdict;
+}
+
+TEST(Timing, TheBaselineIsAsFastAsItself) {
+  Job job = matmulJob(compile("matmul.c", ""));
+  job.mode = Mode::Evaluate;
+  Verdict verdict = judgeUndisturbed(job);
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   ASSERT_TRUE(verdict.timing.speedupOverBaseline);
   EXPECT_NEAR(verdict.timing.speedupOverBaseline->median, 1, 0.15);
@@ -195,10 +201,7 @@ TEST(Timing, TheControlIsCalledAsOften) {
   job.mode = Mode::Promote;
   job.validate.trials = 10;
   job.time.maxSeconds = 1;
-  // Beside a load there may be no ratio.
-  Verdict verdict = judge(job);
-  for (int again = 0; again < 4 && verdict.timing.tooBusy; ++again)
-    verdict = judge(job);
+  Verdict verdict = judgeUndisturbed(job);
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   ASSERT_TRUE(verdict.timing.aaRatio);
   EXPECT_NEAR(verdict.timing.aaRatio->median, 1, 0.05);
