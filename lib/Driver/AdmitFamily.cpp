@@ -25,7 +25,8 @@ using families::Evidence;
 using families::Family;
 using families::Instance;
 
-/// Each so-manyth workload has a second instance judged.
+/// Each so-manyth sample that the family serves has a second instance judged,
+/// whatever the verdicts on others.
 static constexpr size_t kSecondEvery = 3;
 /// How often a judgement that failed by itself is made.
 static constexpr int kMaxTries = 3;
@@ -322,6 +323,7 @@ llvm::Expected<AdmitResult> Admission::run() {
     return std::move(error);
   bool shows = true;
   int leftOut = 0;
+  size_t served = 0;
   while (headers.size() < options.samples) {
     if (waiting.isStopRequested())
       return AdmitResult{AdmitEnd::Interrupted, ""};
@@ -335,7 +337,7 @@ llvm::Expected<AdmitResult> Admission::run() {
     if (!sample)
       return sample.takeError();
     llvm::Expected<bool> isJudged =
-        judge(*sample, headers.size() % kSecondEvery == 0);
+        judge(*sample, served++ % kSecondEvery == 0);
     if (!isJudged)
       return isJudged.takeError();
     leftOut = *isJudged ? 0 : leftOut + 1;

@@ -89,9 +89,13 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
   int64_t stride = vectorVar ? lin.coefficient(*vectorVar) * laneStep : 0;
   std::string address = program.linText(lin);
   std::string s = suffixOf(buffer.elem);
-  const bool isPlaced = choosesPieces && program.dialect == Program::Dialect::C;
-  std::string where = isPlaced ? loadCondition() : "";
-  // What is not there is not loaded.
+  std::string where = choosesPieces ? loadCondition() : "";
+  // What is not there is not loaded. Threads of a GPU load element 0 for it,
+  // which nobody chooses: they all go the same way.
+  if (!where.empty() && program.dialect == Program::Dialect::Cuda) {
+    address = "(" + where + ") ? " + address + " : 0";
+    where.clear();
+  }
   auto defineLoad = [&](bool vector, const std::string &text) {
     return define(buffer.elem, vector,
                   where.empty() ? text
@@ -111,7 +115,7 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
   std::string text;
   if (stride == 1 && partial.empty())
     text = "*(const v" + s + "u *)(" + buffer.pointer + " + " + address + ")";
-  else if (isPlaced && partial.empty() && (stride == -1 || stride == 2))
+  else if (choosesPieces && partial.empty() && (stride == -1 || stride == 2))
     text = shuffledLoad(buffer, address, stride);
   else if (stride == 1)
     text = program.helper("load_" + s) + "(" + buffer.pointer + " + " +

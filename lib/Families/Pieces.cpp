@@ -7,7 +7,8 @@
 //
 // An element of such a tensor is one of several, by where it lies. All of them
 // are computed and one is chosen; what is loaded for one that is not there is
-// under the guard that says where it is.
+// under the guard that says where it is: nothing, or in CUDA element 0, which
+// every tensor of a workload has.
 //
 //===----------------------------------------------------------------------===//
 

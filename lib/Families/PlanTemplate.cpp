@@ -54,7 +54,9 @@ static bool isNumeric(StringRef field) {
 
 /// Fields that are "128B" or "none" where they are no expression of a number of
 /// bytes.
-static bool isSize(StringRef field) { return field == "l2_promotion"; }
+static bool isSize(StringRef field) {
+  return field == "l2_promotion" || field == "swizzle";
+}
 
 static bool isSizeWord(StringRef text) {
   return text == "none" ||

@@ -149,18 +149,31 @@ public:
     // Less than the heaviest op is no reason to cut: what is left would be as
     // slow, and there would be more of it to read and to write.
     if (auto whole = workload->getParentOfType<WorkloadOp>())
-      if (int64_t largest = largestReduction(workload);
-          largest == 0 || largest < largestReduction(whole))
+      if (int64_t largest = largestReduction(workload),
+          heaviest = largestReduction(whole);
+          heaviest == 0 ? isOneLoop(whole) : largest < heaviest)
         return false;
     return winners.hasWinner(workload) || isServed(workload);
   }
   void forget(WorkloadOp workload) override { winners.forget(workload); }
+  // What is proved gives way to no guess.
+  bool staysAlone(WorkloadOp workload) override {
+    return winners.hasWinner(workload);
+  }
   // No core has several results.
   bool takesSingleResults() const override { return true; }
   StringRef nameOfRegions() const override { return "region-of-family"; }
 
 private:
   bool isServed(WorkloadOp workload);
+  /// Whether the results have one shape: then a loop computes all of them, and
+  /// reads operands once.
+  static bool isOneLoop(WorkloadOp workload) {
+    return llvm::all_equal(
+        llvm::map_range(workload->getResultTypes(), [](Type type) {
+          return cast<ShapedType>(type).getShape();
+        }));
+  }
 
   FamilyChoices &choices;
   WorkloadMatcher &winners;

@@ -33,6 +33,9 @@ struct FusionMode {
   bool (*isAskedOf)(const form::BlockGraph &, WinnerQuery &) = nullptr;
   /// Whether each of its regions is of a scan.
   bool isOfScans = false;
+  /// Whether regions are worth what is computed in several of them; null: they
+  /// are.
+  bool (*isWorthIt)(const form::BlockGraph &) = nullptr;
 
   form::BlockGraph graphOf(Block &block) const {
     return form::BlockGraph(block, replicateCheap, takesScans);
@@ -113,6 +116,16 @@ static bool areSinglesAskedOf(const form::BlockGraph &graph, WinnerQuery &) {
   });
 }
 
+/// What results have in common is computed for each: at most as much again.
+static bool areSinglesWorthIt(const form::BlockGraph &graph) {
+  int64_t all = 0, regions = 0;
+  for (const form::Node &node : graph.nodes)
+    all += form::iterationCount(node.op);
+  for (size_t group = 0; group < graph.groups.size(); ++group)
+    regions += graph.pointsOf(group);
+  return regions <= 2 * all;
+}
+
 /// Only regions of winners are formed so. They lie within those of the whole,
 /// whose scans no other way takes.
 template <form::ScanNeighbours neighbours>
@@ -143,7 +156,8 @@ static constexpr FusionMode kModes[] = {
     {Fusion::Greedy, "greedy", form::fuseGreedyPlain, true, false,
      areSinglesAsked, arePlainAskedOf},
     {Fusion::Greedy, "greedy", form::fuseSingleResults, true, false,
-     areSinglesAsked, areSinglesAskedOf},
+     areSinglesAsked, areSinglesAskedOf, /*isOfScans=*/false,
+     areSinglesWorthIt},
     {Fusion::Op, "op", form::fuseOp, false, false}};
 
 /// The place in kModes.
@@ -173,6 +187,8 @@ static unsigned takeWinners(Block &block, const FusionMode &mode,
   if (mode.isAskedOf && !mode.isAskedOf(graph, winners))
     return 0;
   mode.fuse(graph);
+  if (mode.isWorthIt && !mode.isWorthIt(graph))
+    return 0;
   auto isLive = [](const form::Group &group) { return !group.members.empty(); };
   size_t live = llvm::count_if(graph.groups, isLive);
   if (live == 0 || (known && live == 1 && isAll(graph)))
@@ -237,15 +253,20 @@ static void splitFunction(FunctionOpInterface function, size_t mode,
   function->walk([&](WorkloadOp workload) { workloads.push_back(workload); });
   IRRewriter rewriter(function->getContext());
   llvm::SetVector<Block *> split;
+  llvm::DenseSet<Operation *> untouched;
   for (WorkloadOp workload : workloads) {
-    if (winners.hasWinner(workload))
+    if (winners.hasWinner(workload)) {
+      untouched.insert(workload);
       continue;
+    }
     unsigned taken = 0;
     for (const FusionMode &each : smaller)
       taken += takeWinners(*workload.getBodyBlock(), each, function, winners,
                            /*known=*/workload);
-    if (taken == 0)
+    if (taken == 0) {
+      untouched.insert(workload);
       continue;
+    }
     remark::analysis(workload.getLoc(), about(function, "split"))
         << remark::metric("workload", workload.getName())
         << remark::metric("regions", taken)
@@ -258,6 +279,7 @@ static void splitFunction(FunctionOpInterface function, size_t mode,
     form::BlockGraph rest = kModes[mode].graphOf(*block);
     kModes[mode].fuse(rest);
     form::materialize(rest);
+    form::mergeLeftOvers(*block, winners, untouched);
   }
 }
 

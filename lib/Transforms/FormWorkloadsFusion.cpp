@@ -76,9 +76,10 @@ void fastk::form::fuseOp(BlockGraph &graph) {
 void fastk::form::fuseSingleResults(BlockGraph &graph) {
   graph.mostOperands = kMostOperands;
   // What is elementwise is computed anew by each that reads it: a difference
-  // from the mean, of which one takes the square.
+  // from the mean, of which one takes the square. So are concatenations.
   for (Node &node : graph.nodes)
-    if (node.role == Role::Compute && node.kind == Kind::Elementwise)
+    if ((node.role == Role::Compute && node.kind == Kind::Elementwise) ||
+        node.role == Role::Joining)
       node.role = Role::Replicated;
   fuseOp(graph);
   for (bool changed = true; changed;) {

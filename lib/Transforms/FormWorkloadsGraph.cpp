@@ -93,6 +93,22 @@ void BlockGraph::forEachExternal(unsigned node, int group,
   }
 }
 
+int64_t BlockGraph::pointsOf(int group) const {
+  SmallVector<unsigned> stack(groups[group].members.begin(),
+                              groups[group].members.end());
+  DenseSet<unsigned> seen(stack.begin(), stack.end());
+  int64_t points = 0;
+  while (!stack.empty()) {
+    const Node &node = nodes[stack.pop_back_val()];
+    points += iterationCount(node.op);
+    for (Value use : node.uses)
+      if (int def = definition(use);
+          def >= 0 && isInternal(use, group) && seen.insert(def).second)
+        stack.push_back(def);
+  }
+  return points;
+}
+
 SmallVector<Producer> BlockGraph::producers(Value value) const {
   SmallVector<Producer> found;
   SmallVector<Value> stack(1, value);

@@ -23,6 +23,7 @@
 #define FASTK_LIB_TRANSFORMS_FORMWORKLOADSGRAPH_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Transforms/FormWorkloads.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
@@ -158,6 +159,10 @@ public:
   /// The same for the members of all of `from`.
   bool tryMerge(llvm::ArrayRef<int> from, int into);
 
+  /// Points of the linalg ops that the group computes, with what is copied into
+  /// it.
+  int64_t pointsOf(int group) const;
+
   /// Values of group members that are read outside of their group: index by
   /// group. Groups that nobody reads have none and are dead.
   std::vector<llvm::SmallVector<mlir::Value, 2>> escapes() const;
@@ -225,6 +230,13 @@ unsigned
 materialize(BlockGraph &graph,
             llvm::function_ref<bool(WorkloadOp workload)> keep = nullptr,
             uint64_t mostReductions = std::numeric_limits<uint64_t>::max());
+
+/// Merges elementwise workloads of the block with the one workload that reads
+/// them, where the rules of fuseGreedy() make the two one, `winners` has one
+/// for that, and none of the two staysAlone(). Two that are `untouched` stay
+/// apart.
+void mergeLeftOvers(mlir::Block &block, WinnerQuery &winners,
+                    llvm::DenseSet<mlir::Operation *> &untouched);
 
 } // namespace fastk::form
 

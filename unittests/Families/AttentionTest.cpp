@@ -203,8 +203,11 @@ TEST(AttentionTest, QueriesMayBeOfTurnedHalves) {
   ASSERT_TRUE(matched.core) << matched.why << "\n" << text << body;
   EXPECT_FALSE(matched.core->q.isPlain);
   EXPECT_TRUE(matched.core->k.isPlain);
-  // Each half is read where it is.
-  EXPECT_THAT(matched.header(), HasSubstr(" ? "));
+  // Each half is read where it is, and nowhere else.
+  const std::string header = matched.header();
+  for (const char *half : {"[(d0 < ", "[(d0 >= "})
+    EXPECT_THAT(header, HasSubstr(half));
+  EXPECT_THAT(header, HasSubstr(" ? t"));
 }
 
 TEST(AttentionTest, WeightsAreDividedFirstOrLast) {

@@ -84,3 +84,25 @@ TEST(PlanTemplateTest, APromotionIsAWordOrANumberOfBytes) {
     EXPECT_EQ(made->tensorMaps[1].promotion, want) << said;
   }
 }
+
+TEST(PlanTemplateTest, ASwizzleIsAWordOrANumberOfBytes) {
+  using Swizzle = worker::TensorMap::Swizzle;
+  auto made = [&](const std::string &said, std::string &problem) {
+    std::string plan = kPlan;
+    std::string map = "\"name\": \"B\", ";
+    plan.insert(plan.find(map) + map.size(), "\"swizzle\": \"" + said + "\", ");
+    return makePlan(plan, {{"N", 64}, {"PACKS", 0}, {"PARTS", 1}}, problem);
+  };
+  for (auto [said, want] :
+       {std::pair("64B", Swizzle::B64), std::pair("none", Swizzle::None),
+        std::pair("2 * N", Swizzle::B128), std::pair("N / 2", Swizzle::B32),
+        std::pair("N - 64", Swizzle::None)}) {
+    std::string problem;
+    std::optional<worker::LaunchPlan> plan = made(said, problem);
+    ASSERT_TRUE(plan) << problem;
+    EXPECT_EQ(plan->tensorMaps[1].swizzle, want) << said;
+  }
+  std::string problem;
+  EXPECT_FALSE(made("N - 16", problem));
+  EXPECT_THAT(problem, testing::HasSubstr("32B, 64B, 128B"));
+}

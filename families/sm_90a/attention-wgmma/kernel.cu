@@ -37,9 +37,9 @@
 #define K_OUTER_AT(b) (K_ALIGNED ? outerK(b) : 0)
 #define V_INNER_AT(b) (V_ALIGNED ? innerV(b) : (b))
 #define V_OUTER_AT(b) (V_ALIGNED ? outerV(b) : 0)
-#define Q_BLOCKS (Q_ALIGNED ? 0 : (Q_PACKED + 255) / 256)
-#define K_BLOCKS (K_ALIGNED ? 0 : (K_PACKED + 255) / 256)
-#define V_BLOCKS (V_ALIGNED ? 0 : (V_PACKED + 255) / 256)
+#define Q_BLOCKS (Q_ALIGNED ? 0 : (Q_PACKED + 2047) / 2048)
+#define K_BLOCKS (K_ALIGNED ? 0 : (K_PACKED + 2047) / 2048)
+#define V_BLOCKS (V_ALIGNED ? 0 : (V_PACKED + 2047) / 2048)
 #define OVERLAPS (!Q_ALIGNED || !K_ALIGNED || !V_ALIGNED)
 
 // Shared memory: slots of Q, whence results are stored too, a ring of stages of K and V, barriers.
@@ -570,18 +570,34 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
 }
 
 #if OVERLAPS
-// An operand with rows at multiples of 16 bytes, by threads of a block each.
+// 2048 elements of an operand with rows at multiples of 16 bytes. A thread has four pairs of them, all of which are loaded
+// before any is stored.
 template <int Rows, int Columns, int Pitch, class Element>
-static FASTK_DEVICE void packOperand(u16 *to, i64 block, Element element) {
-  const i64 i = block * 256 + threadIdx.x;
-  const i32 column = (i32)(i % Pitch), row = (i32)(i / Pitch % Rows), b = (i32)(i / Pitch / Rows);
-  if (b < BATCH)
-    to[i] = column < Columns ? element(b, row, column).bits : (u16)0;
+static FASTK_DEVICE void packOperand(u16 *to, i32 block, Element element) {
+  constexpr i32 count = BATCH * Rows * Pitch;
+  u32 pairs[4];
+#pragma unroll
+  for (i32 j = 0; j < 4; ++j) {
+    const i32 i = block * 2048 + j * 512 + 2 * (i32)threadIdx.x;
+    const i32 column = i % Pitch, row = i / Pitch % Rows, b = i / Pitch / Rows;
+    pairs[j] = 0;
+    if ((count % 2048 == 0 || i < count) && (Columns == Pitch || column < Columns)) {
+      pairs[j] = element(b, row, column).bits;
+      if (Columns % 2 == 0 || column + 1 < Columns)
+        pairs[j] |= (u32)element(b, row, column + 1).bits << 16;
+    }
+  }
+#pragma unroll
+  for (i32 j = 0; j < 4; ++j) {
+    const i32 i = block * 2048 + j * 512 + 2 * (i32)threadIdx.x;
+    if (count % 2048 == 0 || i < count)
+      *(u32 *)(to + i) = pairs[j];
+  }
 }
 
 // Those that are no operands as tensor maps load them, one after the other.
 extern "C" __global__ void __launch_bounds__(256) packOperands(u16 *q, u16 *k, u16 *v, OPERAND_PARAMETERS) {
-  const i64 block = blockIdx.x;
+  const i32 block = (i32)blockIdx.x;
   if (block < Q_BLOCKS)
     packOperand<M, D, D_PITCH>(q, block,
                                [&](i32 b, i32 row, i32 column) { return elementQ(OPERANDS, b, row, column); });

@@ -241,7 +241,8 @@ public:
   std::string partial;
   std::vector<MergedVars> merged;
   /// Elements of pads and concatenations are chosen by their index, and loads
-  /// are under their guards. Whoever sets `loaded`, too, heeds these there.
+  /// are under their guards: nothing beyond a tensor is read. Whoever sets
+  /// `loaded`, too, heeds these there.
   bool choosesPieces = false;
   /// A product is rounded before anything is added to it. For values that are
   /// computed more than once and must be the same each time, as what a maximum

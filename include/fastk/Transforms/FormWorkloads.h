@@ -37,6 +37,9 @@ public:
   /// Whether a workload with several results is worth being split into regions
   /// of one, each of which reads its operands anew.
   virtual bool takesSingleResults() const { return false; }
+  /// Whether no winner of the workload and a neighbour as one is to take its
+  /// place.
+  virtual bool staysAlone(WorkloadOp) { return true; }
   /// What remarks call a region that is taken.
   virtual llvm::StringRef nameOfRegions() const { return "region-of-winner"; }
 };

@@ -64,6 +64,8 @@ public:
 
   uint64_t mostReductions() override;
   bool hasWinner(WorkloadOp workload) override;
+  // As of regions, the larger winner is taken.
+  bool staysAlone(WorkloadOp) override { return false; }
   void forget(WorkloadOp workload) override { forms.erase(workload); }
 
 private:
