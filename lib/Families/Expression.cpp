@@ -1,10 +1,11 @@
-//===- Expression.cpp - Integer expressions of plans ----------------------===//
+//===- Expression.cpp - Integer expressions of plans and rules ------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/Families/Expression.h"
 #include "fastk/Families/Numbers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -13,37 +14,53 @@
 
 using namespace llvm;
 using namespace fastk;
+using families::Expression;
+using families::NameTable;
+using families::NameValue;
 
-/// Depth is bounded, for the text is anybody's.
+/// Depth and length are bounded, for the text is anybody's.
 static constexpr int kMaxDepth = 64;
+static constexpr size_t kMaxLength = 1000;
 
-namespace {
+unsigned NameTable::placeOf(StringRef name) {
+  auto [entry, isNew] = places.try_emplace(name, names.size());
+  if (isNew)
+    names.push_back(entry->getKey());
+  return entry->getValue();
+}
 
+namespace fastk::families {
 /// One pass over the text. After the first problem everything is nothing.
-class Evaluator {
+class ExpressionReader {
 public:
-  Evaluator(StringRef text, const families::Names &names)
-      : rest(text), names(names) {}
+  ExpressionReader(StringRef text, NameTable &table, Expression::Kind kind)
+      : rest(text), table(table), kind(kind) {}
 
-  std::optional<int64_t> run() {
-    std::optional<int64_t> value = choice();
+  bool run() {
+    std::optional<unsigned> whole = choice();
     skip();
-    if (value && !rest.empty())
-      return fail("unexpected '" + rest.take_front(1) + "'");
-    return value;
+    if (whole && !rest.empty())
+      fail("unexpected '" + rest.take_front(1) + "'");
+    return problem.empty();
   }
 
+  Expression result;
   std::string problem;
 
 private:
-  using Value = std::optional<int64_t>;
+  /// The place of a node.
+  using Read = std::optional<unsigned>;
+  using Op = Expression::Op;
 
-  /// Of arithmetic that cannot be carried out.
-  Value failValue(const Twine &why) { return forgiving ? Value(0) : fail(why); }
-  Value fail(const Twine &why) {
+  Read fail(const Twine &why) {
     if (problem.empty())
       problem = why.str();
     return std::nullopt;
+  }
+  Read add(Op op, unsigned a = 0, unsigned b = 0, unsigned c = 0,
+           int64_t number = 0) {
+    result.nodes.push_back({op, a, b, c, number});
+    return result.nodes.size() - 1;
   }
   void skip() {
     rest = rest.drop_while([](char c) { return c == ' ' || c == '\t'; });
@@ -55,7 +72,6 @@ private:
     rest = rest.drop_front();
     return true;
   }
-
   /// `symbol`, and not the beginning of a longer one.
   bool takeSymbol(StringRef symbol) {
     skip();
@@ -66,134 +82,244 @@ private:
     rest = after;
     return true;
   }
+  struct Symbol {
+    StringLiteral text;
+    Op op;
+  };
+  /// Operands of one precedence, from the left.
+  Read chain(ArrayRef<Symbol> symbols, function_ref<Read()> operand) {
+    Read left = operand();
+    while (left) {
+      const Symbol *symbol = llvm::find_if(
+          symbols, [&](const Symbol &each) { return takeSymbol(each.text); });
+      if (symbol == symbols.end())
+        return left;
+      Read right = operand();
+      if (!right)
+        return right;
+      left = add(symbol->op, *left, *right);
+    }
+    return left;
+  }
 
-  /// C's, with its precedence. All operands are evaluated, so that what is
-  /// wrong in one shows whatever the sizes; of a choice the one that is taken
-  /// counts alone.
-  Value choice() {
+  Read choice() {
     if (++depth > kMaxDepth)
       return fail("it is nested too deeply");
-    Value condition = disjunction();
+    Read condition = disjunction();
     if (condition && take('?')) {
-      Value yes = untaken(!*condition, [&] { return choice(); });
+      Read yes = choice();
       if (!yes)
         return yes;
       if (!take(':'))
         return fail("a ':' is missing behind '?'");
-      Value no = untaken(*condition != 0, [&] { return choice(); });
+      Read no = choice();
       if (!no)
         return no;
-      condition = *condition ? yes : no;
+      condition = add(Op::Choose, *condition, *yes, *no);
     }
     --depth;
     return condition;
   }
-  /// What is not taken is read, and its arithmetic goes wrong without harm.
-  Value untaken(bool isUntaken, llvm::function_ref<Value()> read) {
-    int before = forgiving;
+  Read disjunction() {
+    static constexpr Symbol symbols[] = {{"||", Op::Or}};
+    return chain(symbols, [&] { return conjunction(); });
+  }
+  Read conjunction() {
+    static constexpr Symbol symbols[] = {{"&&", Op::And}};
+    return chain(symbols, [&] { return comparison(); });
+  }
+  Read comparison() {
+    static constexpr Symbol symbols[] = {
+        {"==", Op::Equal},   {"!=", Op::Unequal}, {"<=", Op::AtMost},
+        {">=", Op::AtLeast}, {"<", Op::Less},     {">", Op::Greater}};
+    return chain(symbols, [&] { return sum(); });
+  }
+  Read sum() {
+    static constexpr Symbol symbols[] = {{"-", Op::Subtract}, {"+", Op::Add}};
+    return chain(symbols, [&] { return product(); });
+  }
+  Read product() {
+    static constexpr Symbol symbols[] = {
+        {"*", Op::Multiply}, {"/", Op::Divide}, {"%", Op::Remainder}};
+    return chain(symbols, [&] { return unary(); });
+  }
+  Read unary() {
+    if (++depth > kMaxDepth)
+      return fail("it is nested too deeply");
+    Read read;
+    if (takeSymbol("!")) {
+      read = unary();
+      read = read ? add(Op::Not, *read) : read;
+    } else if (take('-')) {
+      read = unary();
+      read = read ? add(Op::Negate, *read) : read;
+    } else if (take('+')) {
+      read = unary();
+    } else {
+      read = primary();
+    }
+    --depth;
+    return read;
+  }
+  Read primary() {
+    skip();
+    if (rest.empty())
+      return fail("it ends where a number is expected");
+    if (take('(')) {
+      Read inner = choice();
+      if (inner && !take(')'))
+        return fail("a ')' is missing");
+      return inner;
+    }
+    if (isDigit(rest[0]))
+      return number();
+    if (!isAlpha(rest[0]) && rest[0] != '_')
+      return fail("unexpected '" + rest.take_front(1) + "'");
+    StringRef name = takeName();
+    if (kind == Expression::Kind::Condition && name == "defined")
+      return defined();
+    if (take('('))
+      return call(name);
+    if (kind == Expression::Kind::Condition)
+      return isOfCompiler(name) ? add(Op::Unknown)
+                                : add(Op::Macro, table.placeOf(name));
+    return add(Op::Name, table.placeOf(name));
+  }
+  StringRef takeName() {
+    StringRef name =
+        rest.take_while([](char c) { return isAlnum(c) || c == '_'; });
+    rest = rest.drop_front(name.size());
+    return name;
+  }
+  static bool isOfCompiler(StringRef name) { return name.starts_with("__"); }
+  /// The name behind `defined`, with or without parentheses.
+  Read defined() {
+    const bool hasParenthesis = take('(');
+    skip();
+    StringRef name = takeName();
+    if (hasParenthesis && !take(')'))
+      return fail("a ')' is missing");
+    return isOfCompiler(name) ? add(Op::Unknown)
+                              : add(Op::Defined, table.placeOf(name));
+  }
+  Read number() {
+    StringRef digits = rest.take_while([](char c) { return isAlnum(c); });
+    rest = rest.drop_front(digits.size());
+    StringRef value = digits.rtrim("uUlL");
+    unsigned radix = value.consume_front_insensitive("0x") ? 16 : 10;
+    int64_t read;
+    if (value.empty() || value.getAsInteger(radix, read))
+      return fail("'" + digits + "' is no integer of 64 bits");
+    return add(Op::Number, 0, 0, 0, read);
+  }
+  Read call(StringRef name) {
+    SmallVector<unsigned> values;
+    do {
+      Read value = choice();
+      if (!value)
+        return value;
+      values.push_back(*value);
+    } while (take(','));
+    if (!take(')'))
+      return fail("a ')' is missing");
+    if (name == "ceildiv")
+      return values.size() == 2 ? add(Op::CeilDiv, values[0], values[1])
+                                : fail("ceildiv takes two numbers");
+    if (name != "min" && name != "max")
+      return fail("unknown function '" + name +
+                  "'; known are ceildiv, min and max");
+    unsigned best = values[0];
+    for (unsigned value : drop_begin(values))
+      best = *add(name == "min" ? Op::Min : Op::Max, best, value);
+    return best;
+  }
+
+  StringRef rest;
+  NameTable &table;
+  Expression::Kind kind;
+  int depth = 0;
+};
+
+/// The value of an expression's nodes.
+class ExpressionValue {
+public:
+  ExpressionValue(const Expression &expression, ArrayRef<NameValue> values,
+                  const NameTable &table, std::string *problem)
+      : expression(expression), values(values), table(table), problem(problem) {
+  }
+
+  using Value = std::optional<int64_t>;
+  Value of(unsigned place) {
+    const Expression::Node &node = expression.nodes[place];
+    switch (node.op) {
+    case Op::Number:
+      return node.number;
+    case Op::Name:
+    case Op::Macro:
+    case Op::Defined:
+      return ofName(node);
+    case Op::Unknown:
+      return fail("it depends on the compiler");
+    case Op::Choose:
+      return choose(node);
+    default:
+      break;
+    }
+    Value a = of(node.a);
+    if (!a)
+      return a;
+    if (node.op == Op::Not)
+      return !*a;
+    if (node.op == Op::Negate)
+      return negate(*a);
+    Value b = of(node.b);
+    return b ? combine(node.op, *a, *b) : b;
+  }
+
+private:
+  using Op = Expression::Op;
+
+  Value fail(const Twine &why) {
+    if (problem && problem->empty())
+      *problem = why.str();
+    return std::nullopt;
+  }
+  /// Of arithmetic that cannot be carried out.
+  Value failValue(const Twine &why) { return forgiving ? Value(0) : fail(why); }
+
+  Value ofName(const Expression::Node &node) {
+    const NameValue known =
+        node.a < values.size() ? values[node.a] : NameValue();
+    if (node.op == Op::Defined)
+      return known.isDefined;
+    if (known.hasNumber)
+      return known.number;
+    if (node.op == Op::Macro && !known.isDefined)
+      return 0;
+    return fail("unknown name '" + table.nameAt(node.a) +
+                "'; known are the program's macros with integer values");
+  }
+  Value choose(const Expression::Node &node) {
+    Value condition = of(node.a);
+    if (!condition)
+      return condition;
+    Value yes = untaken(*condition == 0, node.b);
+    Value no = yes ? untaken(*condition != 0, node.c) : yes;
+    return no ? (*condition ? yes : no) : no;
+  }
+  /// The arithmetic of what is not taken goes wrong without harm.
+  Value untaken(bool isUntaken, unsigned place) {
     forgiving += isUntaken;
-    Value value = read();
-    forgiving = before;
+    Value value = of(place);
+    forgiving -= isUntaken;
     return value;
   }
-  Value disjunction() {
-    Value left = conjunction();
-    while (left && takeSymbol("||")) {
-      Value right = conjunction();
-      if (!right)
-        return right;
-      left = *left || *right;
-    }
-    return left;
+  Value negate(int64_t a) {
+    int64_t negated;
+    if (SubOverflow<int64_t>(0, a, negated))
+      return failValue("a number does not fit into 64 bits");
+    return negated;
   }
-  Value conjunction() {
-    Value left = comparison();
-    while (left && takeSymbol("&&")) {
-      Value right = comparison();
-      if (!right)
-        return right;
-      left = *left && *right;
-    }
-    return left;
-  }
-  Value comparison() {
-    Value left = sum();
-    while (left) {
-      static constexpr StringLiteral kSymbols[] = {
-          "==", "!=", "<=", ">=", "<", ">"};
-      const StringLiteral *symbol = llvm::find_if(
-          kSymbols, [&](StringRef each) { return takeSymbol(each); });
-      if (symbol == std::end(kSymbols))
-        return left;
-      Value right = sum();
-      if (!right)
-        return right;
-      int64_t a = *left, b = *right;
-      switch (symbol - std::begin(kSymbols)) {
-      case 0:
-        left = a == b;
-        break;
-      case 1:
-        left = a != b;
-        break;
-      case 2:
-        left = a <= b;
-        break;
-      case 3:
-        left = a >= b;
-        break;
-      case 4:
-        left = a < b;
-        break;
-      default:
-        left = a > b;
-        break;
-      }
-    }
-    return left;
-  }
-
-  Value sum() {
-    Value left = product();
-    while (left) {
-      bool isMinus = take('-');
-      if (!isMinus && !take('+'))
-        return left;
-      Value right = product();
-      if (!right)
-        return right;
-      int64_t result;
-      if (isMinus ? SubOverflow(*left, *right, result)
-                  : AddOverflow(*left, *right, result))
-        return failValue("a sum does not fit into 64 bits");
-      left = result;
-    }
-    return left;
-  }
-
-  Value product() {
-    Value left = unary();
-    while (left) {
-      skip();
-      if (rest.empty() || !StringRef("*/%").contains(rest[0]))
-        return left;
-      char op = rest[0];
-      rest = rest.drop_front();
-      Value right = unary();
-      if (!right)
-        return right;
-      if (op == '*') {
-        int64_t result;
-        if (MulOverflow(*left, *right, result))
-          return failValue("a product does not fit into 64 bits");
-        left = result;
-        continue;
-      }
-      left = divide(*left, *right, op == '%');
-    }
-    return left;
-  }
-
   Value divide(int64_t a, int64_t b, bool wantsRemainder) {
     if (b == 0)
       return failValue("a division by zero");
@@ -204,124 +330,105 @@ private:
                  : Value(-a);
     return wantsRemainder ? a % b : a / b;
   }
-
-  Value unary() {
-    if (++depth > kMaxDepth)
-      return fail("it is nested too deeply");
-    Value result;
-    if (takeSymbol("!")) {
-      result = unary();
-      if (result)
-        result = !*result;
-    } else if (take('-')) {
-      result = unary();
-      if (result) {
-        int64_t negated;
-        if (SubOverflow<int64_t>(0, *result, negated))
-          return failValue("a number does not fit into 64 bits");
-        result = negated;
-      }
-    } else if (take('+')) {
-      result = unary();
-    } else {
-      result = primary();
-    }
-    --depth;
-    return result;
-  }
-
-  Value primary() {
-    skip();
-    if (rest.empty())
-      return fail("it ends where a number is expected");
-    if (take('(')) {
-      Value value = choice();
-      if (value && !take(')'))
-        return fail("a ')' is missing");
-      return value;
-    }
-    if (isDigit(rest[0]))
-      return number();
-    if (!isAlpha(rest[0]) && rest[0] != '_')
-      return fail("unexpected '" + rest.take_front(1) + "'");
-    StringRef name =
-        rest.take_while([](char c) { return isAlnum(c) || c == '_'; });
-    rest = rest.drop_front(name.size());
-    if (take('('))
-      return call(name);
-    auto found = names.find(name.str());
-    if (found == names.end())
-      return fail("unknown name '" + name +
-                  "'; known are the program's macros with integer values");
-    return found->second;
-  }
-
-  Value number() {
-    StringRef digits = rest.take_while([](char c) { return isAlnum(c); });
-    rest = rest.drop_front(digits.size());
-    StringRef value = digits.rtrim("uUlL");
-    unsigned radix = value.consume_front_insensitive("0x") ? 16 : 10;
+  Value combine(Op op, int64_t a, int64_t b) {
     int64_t result;
-    if (value.empty() || value.getAsInteger(radix, result))
-      return fail("'" + digits + "' is no integer of 64 bits");
-    return result;
-  }
-
-  Value call(StringRef name) {
-    SmallVector<int64_t> values;
-    do {
-      Value value = choice();
-      if (!value)
-        return value;
-      values.push_back(*value);
-    } while (take(','));
-    if (!take(')'))
-      return fail("a ')' is missing");
-    if (name == "ceildiv") {
-      if (values.size() != 2)
-        return fail("ceildiv takes two numbers");
-      if (values[0] < 0 || values[1] <= 0)
+    switch (op) {
+    case Op::Multiply:
+      return MulOverflow(a, b, result)
+                 ? failValue("a product does not fit into 64 bits")
+                 : Value(result);
+    case Op::Add:
+      return AddOverflow(a, b, result)
+                 ? failValue("a sum does not fit into 64 bits")
+                 : Value(result);
+    case Op::Subtract:
+      return SubOverflow(a, b, result)
+                 ? failValue("a sum does not fit into 64 bits")
+                 : Value(result);
+    case Op::Divide:
+    case Op::Remainder:
+      return divide(a, b, op == Op::Remainder);
+    case Op::Equal:
+      return a == b;
+    case Op::Unequal:
+      return a != b;
+    case Op::AtMost:
+      return a <= b;
+    case Op::AtLeast:
+      return a >= b;
+    case Op::Less:
+      return a < b;
+    case Op::Greater:
+      return a > b;
+    case Op::And:
+      return a && b;
+    case Op::Or:
+      return a || b;
+    case Op::Min:
+      return std::min(a, b);
+    case Op::Max:
+      return std::max(a, b);
+    case Op::CeilDiv:
+      if (a < 0 || b <= 0)
         return failValue("ceildiv takes a number that is not negative and a "
                          "positive one");
-      return values[0] / values[1] + (values[0] % values[1] != 0);
+      return a / b + (a % b != 0);
+    default:
+      llvm_unreachable("it has two operands");
     }
-    if (name == "min" || name == "max") {
-      int64_t result = values[0];
-      for (int64_t value : values)
-        result =
-            name == "min" ? std::min(result, value) : std::max(result, value);
-      return result;
-    }
-    return fail("unknown function '" + name +
-                "'; known are ceildiv, min and max");
   }
 
-  StringRef rest;
-  const families::Names &names;
-  int depth = 0;
+  const Expression &expression;
+  ArrayRef<NameValue> values;
+  const NameTable &table;
+  std::string *problem;
   /// In how many choices that are not taken.
   int forgiving = 0;
 };
+} // namespace fastk::families
 
-} // namespace
+std::optional<Expression> Expression::read(StringRef text, NameTable &table,
+                                           std::string &problem, Kind kind) {
+  if (text.size() > kMaxLength) {
+    problem = "it is longer than " + std::to_string(kMaxLength) + " characters";
+    return std::nullopt;
+  }
+  ExpressionReader reader(text, table, kind);
+  if (reader.run())
+    return std::move(reader.result);
+  problem = std::move(reader.problem);
+  return std::nullopt;
+}
+
+std::optional<int64_t> Expression::evaluate(ArrayRef<NameValue> values,
+                                            const NameTable &table,
+                                            std::string *problem) const {
+  return ExpressionValue(*this, values, table, problem).of(nodes.size() - 1);
+}
+
+std::string families::quoted(StringRef expression) {
+  std::string shown;
+  for (char c : expression.take_front(100))
+    shown += isPrint(c) ? c : '?';
+  return "the expression '" + shown +
+         (expression.size() > 100 ? "...': " : "': ");
+}
 
 std::optional<int64_t> families::evaluateExpression(StringRef text,
                                                     const Names &names,
                                                     std::string &problem) {
-  auto shown = [&] {
-    std::string result;
-    for (char c : text.take_front(100))
-      result += isPrint(c) ? c : '?';
-    return result;
-  };
-  if (text.size() > 1000) {
-    problem =
-        "the expression '" + shown() + "...' is longer than 1000 characters";
-    return std::nullopt;
+  NameTable table;
+  std::string why;
+  std::optional<int64_t> value;
+  if (auto expression = Expression::read(text, table, why)) {
+    std::vector<NameValue> values(table.size());
+    for (unsigned place = 0; place < table.size(); ++place)
+      if (auto found = names.find(table.nameAt(place).str());
+          found != names.end())
+        values[place] = {found->second, true, true};
+    value = expression->evaluate(values, table, &why);
   }
-  Evaluator evaluator(text, names);
-  std::optional<int64_t> value = evaluator.run();
   if (!value)
-    problem = "the expression '" + shown() + "': " + evaluator.problem;
+    problem = quoted(text) + why;
   return value;
 }

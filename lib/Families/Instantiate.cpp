@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProgramState.h"
 #include "fastk/Families/Family.h"
 #include "fastk/Families/JoinedProgram.h"
 #include "llvm/ADT/STLExtras.h"
@@ -64,47 +65,96 @@ public:
     }
     return false;
   }
-  Names values() const {
-    Names names;
+  /// Those of the parameters, in their order.
+  SmallVector<int64_t> values() const {
+    SmallVector<int64_t> values;
     for (auto [parameter, place] : zip_equal(parameters, at))
-      names[parameter.name] = parameter.values[place];
-    return names;
+      values.push_back(parameter.values[place]);
+    return values;
   }
 
 private:
   std::vector<TunedParameter> parameters;
   std::vector<size_t> at;
 };
+
+/// An expression of a family, read for the names of a program.
+struct ReadExpression {
+  StringRef text;
+  std::optional<Expression> expression;
+  std::string problem;
+
+  ReadExpression(StringRef text, NameTable &table) : text(text) {
+    expression = Expression::read(text, table, problem);
+  }
+  std::optional<int64_t> evaluate(const ProgramState &state,
+                                  const NameTable &table,
+                                  std::string *why) const {
+    std::string told;
+    std::optional<int64_t> value;
+    if (expression)
+      value =
+          expression->evaluate(state.values(), table, why ? &told : nullptr);
+    if (!value && why)
+      *why = quoted(text) + (expression ? told : problem);
+    return value;
+  }
+};
+
+/// Rules of a family.
+class ReadRules {
+public:
+  ReadRules(ArrayRef<Family::Rule> rules, NameTable &table) : rules(rules) {
+    for (const Family::Rule &rule : rules)
+      expressions.emplace_back(rule.expression, table);
+  }
+  /// The first rule that does not hold, or, if all names are known, cannot be
+  /// decided.
+  std::optional<std::string> findBroken(const ProgramState &state,
+                                        const NameTable &table,
+                                        bool needsAll = true) const {
+    for (auto [rule, expression] : zip_equal(rules, expressions)) {
+      std::string problem;
+      std::optional<int64_t> holds =
+          expression.evaluate(state, table, needsAll ? &problem : nullptr);
+      if (!holds && needsAll)
+        return problem;
+      if (holds && !*holds)
+        return rule.because + " (" + rule.expression + ")";
+    }
+    return std::nullopt;
+  }
+
+private:
+  ArrayRef<Family::Rule> rules;
+  std::vector<ReadExpression> expressions;
+};
+
+/// The estimate of a family.
+class ReadCost {
+public:
+  ReadCost(const Family &family, NameTable &table) {
+    for (const Family::CostLine &line : family.cost)
+      lines.emplace_back(table.placeOf(line.name),
+                         ReadExpression(line.expression, table));
+  }
+  /// Its lines give names their values in `state`.
+  std::optional<int64_t> evaluate(ProgramState &state, const NameTable &table,
+                                  std::string &problem) const {
+    std::optional<int64_t> value;
+    for (const auto &[place, expression] : lines) {
+      value = expression.evaluate(state, table, &problem);
+      if (!value)
+        return std::nullopt;
+      state.set(place, *value);
+    }
+    return value;
+  }
+
+private:
+  std::vector<std::pair<unsigned, ReadExpression>> lines;
+};
 } // namespace
-
-/// The first rule that does not hold, or, if all names are known, cannot be
-/// decided.
-static std::optional<std::string> findBroken(ArrayRef<Family::Rule> rules,
-                                             const Names &names,
-                                             bool needsAll = true) {
-  for (const Family::Rule &rule : rules) {
-    std::string problem;
-    std::optional<int64_t> holds =
-        evaluateExpression(rule.expression, names, problem);
-    if (!holds && needsAll)
-      return problem;
-    if (holds && !*holds)
-      return rule.because + " (" + rule.expression + ")";
-  }
-  return std::nullopt;
-}
-
-static std::optional<int64_t> costOf(const Family &family, Names names,
-                                     std::string &problem) {
-  std::optional<int64_t> value;
-  for (const Family::CostLine &line : family.cost) {
-    value = evaluateExpression(line.expression, names, problem);
-    if (!value)
-      return std::nullopt;
-    names[line.name] = *value;
-  }
-  return value;
-}
 
 /// What a C program knows of its machine, and what expressions call.
 static std::string machineText(const catalog::Machine &machine) {
@@ -142,8 +192,18 @@ public:
         helpers(core.host ? machineText(*core.host).size() + core.helperBytes
                           : 0),
         program(header + family.program), definitions(program),
-        numbers(readNumbers(program)) {
+        numbers(readNumbers(program)),
+        requirements(family.requirements, definitions.table()),
+        legal(family.legal, definitions.table()),
+        cost(family, definitions.table()) {
     definitions.fixAllBut(numbers.tuned);
+    SmallVector<StringRef> asked;
+    for (const auto *rules : {&family.requirements, &family.legal})
+      for (const Family::Rule &rule : *rules)
+        asked.push_back(rule.expression);
+    for (const Family::CostLine &line : family.cost)
+      asked.push_back(line.expression);
+    definitions.keepFor(asked);
   }
 
   /// False: the family does not take the workload.
@@ -156,7 +216,9 @@ public:
     }
     nameBuffers(*plan, core);
     raw_string_ostream(planText) << *plan;
-    auto broken = findBroken(family.requirements, definitions.evaluate({}));
+    ProgramState state;
+    definitions.evaluateInto(state, {});
+    auto broken = requirements.findBroken(state, definitions.table());
     if (broken)
       why = *broken;
     return !broken;
@@ -180,32 +242,40 @@ public:
                               function_ref<int64_t(const Names &)> rank,
                               std::string &why) {
     std::vector<Ranked> ranked;
+    NameTable &table = definitions.table();
+    std::vector<ProgramDefinitions::Placed> placed;
+    for (const TunedParameter &each : parameters)
+      placed.emplace_back(table.placeOf(each.name), 0);
+    for (const auto &[name, value] : others)
+      placed.emplace_back(table.placeOf(name), value);
     Combinations combinations(std::move(parameters));
     size_t seen = 0;
-    Names known = definitions.fixedNames();
+    ProgramState known = definitions.fixedState(), state;
     do {
-      Ranked each;
-      each.values = combinations.values();
-      each.values.insert(others.begin(), others.end());
-      for (const auto &[name, value] : each.values)
-        known[name] = value;
+      for (auto [value, of] : zip_first(combinations.values(), placed))
+        of.second = value;
+      for (const auto &[place, value] : placed)
+        known.set(place, value);
       // Most are forbidden by rules that need little to be known.
-      if (auto broken = findBroken(family.legal, known, /*needsAll=*/false)) {
+      if (auto broken = legal.findBroken(known, table, /*needsAll=*/false)) {
         why = *broken;
         continue;
       }
-      Names names = definitions.evaluate(each.values);
-      if (auto broken = findBroken(family.legal, names)) {
+      definitions.evaluateInto(state, placed);
+      if (auto broken = legal.findBroken(state, table)) {
         why = *broken;
         continue;
       }
       std::string problem;
-      std::optional<int64_t> cost = costOf(family, std::move(names), problem);
-      if (!cost) {
+      std::optional<int64_t> value = cost.evaluate(state, table, problem);
+      if (!value) {
         why = "its cost: " + problem;
         return {};
       }
-      each.cost = *cost;
+      Ranked each;
+      for (const auto &[place, value] : placed)
+        each.values[table.nameAt(place).str()] = value;
+      each.cost = *value;
       each.rank = rank(each.values);
       ranked.push_back(std::move(each));
     } while (combinations.next() && ++seen < kMaxCombinations);
@@ -228,6 +298,8 @@ private:
   std::string program, planText;
   ProgramDefinitions definitions;
   ProgramNumbers numbers;
+  ReadRules requirements, legal;
+  ReadCost cost;
 };
 } // namespace
 
@@ -369,5 +441,9 @@ std::string families::explainFamilies(ArrayRef<Family> families,
 }
 
 bool families::isLegal(const Family &family, StringRef program) {
-  return !findBroken(family.legal, ProgramDefinitions(program).evaluate({}));
+  ProgramDefinitions definitions(program);
+  ReadRules legal(family.legal, definitions.table());
+  ProgramState state;
+  definitions.evaluateInto(state, {});
+  return !legal.findBroken(state, definitions.table());
 }

@@ -5,16 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProgramLine.h"
+#include "fastk/Families/Numbers.h"
+#include "ProgramState.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include <set>
 
 using namespace llvm;
 using namespace fastk;
 using families::Names;
-using families::ProgramConditions;
+using families::NameTable;
 using families::ProgramLine;
+using families::ProgramState;
+using families::ReadLine;
 
 /// More than anybody tunes by hand; what follows is passed over.
 static constexpr size_t kMaxTuned = 16, kMaxValues = 32, kMaxNames = 1000;
@@ -27,36 +31,33 @@ std::optional<int64_t> families::readInteger(StringRef text) {
   return value;
 }
 
-/// Gives a name its value, or takes it. The value, where it is known.
-static std::optional<int64_t> define(const ProgramLine &line, Names &names) {
-  std::string ignored;
-  if (line.kind == ProgramLine::Kind::Undefine) {
-    names.erase(line.name.str());
-    return std::nullopt;
-  }
-  std::optional<int64_t> value =
-      families::evaluateExpression(line.value, names, ignored);
-  if (value)
-    names[line.name.str()] = *value;
-  return value;
+static Names namesOf(const ProgramState &state, const NameTable &table) {
+  Names names;
+  for (unsigned place = 0; place < table.size(); ++place)
+    if (std::optional<int64_t> number = state.numberOf(place))
+      names[table.nameAt(place).str()] = *number;
+  return names;
 }
 
 families::ProgramNumbers families::readNumbers(StringRef program) {
   ProgramNumbers numbers;
   std::set<std::string> ambiguous;
-  ProgramConditions conditions;
-  while (!program.empty() && numbers.names.size() < kMaxNames) {
+  NameTable table;
+  ProgramState state;
+  size_t known = 0;
+  while (!program.empty() && known < kMaxNames) {
     auto [line, rest] = program.split('\n');
     program = rest;
     std::optional<ProgramLine> definition = readProgramLine(line);
-    if (!definition || !conditions.counts(*definition, numbers.names))
+    if (!definition)
+      continue;
+    ReadLine read(*definition, table);
+    if (!state.counts(read, table))
       continue;
     std::string name = definition->name.str();
-    auto known = numbers.names.find(name);
-    std::optional<int64_t> before = known == numbers.names.end()
-                                        ? std::nullopt
-                                        : std::optional(known->second);
-    std::optional<int64_t> value = define(*definition, numbers.names);
+    std::optional<int64_t> before = state.numberOf(read.place);
+    std::optional<int64_t> value = state.define(read, table);
+    known += value && !before;
     if (before && value != before &&
         definition->kind == ProgramLine::Kind::Define)
       ambiguous.insert(name);
@@ -80,6 +81,7 @@ families::ProgramNumbers families::readNumbers(StringRef program) {
     if (parameter.values.size() > 1)
       numbers.tuned.push_back(std::move(parameter));
   }
+  numbers.names = namesOf(state, table);
   for (const std::string &name : ambiguous) {
     numbers.names.erase(name);
     llvm::erase_if(numbers.tuned, [&](const TunedParameter &each) {
@@ -89,19 +91,42 @@ families::ProgramNumbers families::readNumbers(StringRef program) {
   return numbers;
 }
 
+namespace {
+/// A line as it stands, and as it was read.
+struct Line {
+  ProgramLine text;
+  ReadLine read;
+  bool isDefinition() const {
+    return text.kind == ProgramLine::Kind::Define ||
+           text.kind == ProgramLine::Kind::Undefine;
+  }
+};
+} // namespace
+
+struct families::ProgramDefinitions::Lines {
+  std::string program;
+  NameTable table;
+  /// What says numbers, in the order of the program, of which it is a part; but
+  /// for what `fixed` knows.
+  std::vector<Line> lines;
+  ProgramState fixed;
+};
+
 families::ProgramDefinitions::ProgramDefinitions(StringRef program)
-    : program(program.str()),
-      conditions(std::make_unique<ProgramConditions>()) {
-  StringRef rest = this->program;
-  while (!rest.empty() && lines.size() < kMaxNames) {
+    : lines(std::make_unique<Lines>()) {
+  lines->program = program.str();
+  StringRef rest = lines->program;
+  while (!rest.empty() && lines->lines.size() < kMaxNames) {
     auto [line, behind] = rest.split('\n');
     rest = behind;
-    if (std::optional<ProgramLine> read = readProgramLine(line))
-      lines.push_back(std::move(*read));
+    if (std::optional<ProgramLine> text = readProgramLine(line))
+      lines->lines.push_back({*text, ReadLine(*text, lines->table)});
   }
 }
 
 families::ProgramDefinitions::~ProgramDefinitions() = default;
+
+NameTable &families::ProgramDefinitions::table() { return lines->table; }
 
 /// Whether an expression may have the name in it.
 static bool mayName(StringRef text, StringRef name) {
@@ -109,17 +134,17 @@ static bool mayName(StringRef text, StringRef name) {
 }
 
 /// The lines that define each name, or take it.
-static StringMap<unsigned> countNames(ArrayRef<ProgramLine> lines) {
+static StringMap<unsigned> countNames(ArrayRef<Line> lines) {
   StringMap<unsigned> counts;
-  for (const ProgramLine &line : lines)
-    if (line.kind == ProgramLine::Kind::Define ||
-        line.kind == ProgramLine::Kind::Undefine)
-      ++counts[line.name];
+  for (const Line &line : lines)
+    if (line.isDefinition())
+      ++counts[line.text.name];
   return counts;
 }
 
 void families::ProgramDefinitions::fixAllBut(
     ArrayRef<TunedParameter> parameters) {
+  ProgramState &fixed = lines->fixed;
   std::vector<std::string> moving;
   for (const TunedParameter &each : parameters)
     moving.push_back(each.name);
@@ -129,58 +154,121 @@ void families::ProgramDefinitions::fixAllBut(
              mayName(line.condition, name);
     });
   };
-  for (; fixedLines < lines.size() && !moves(lines[fixedLines]); ++fixedLines)
-    if (conditions->counts(lines[fixedLines], fixed))
-      define(lines[fixedLines], fixed);
+  std::vector<Line> all = std::move(lines->lines);
+  size_t first = 0;
+  for (; first < all.size() && !moves(all[first].text); ++first)
+    if (fixed.counts(all[first].read, lines->table))
+      fixed.define(all[first].read, lines->table);
   // Further on, what is under no condition, and said once.
-  StringMap<unsigned> counts = countNames(lines);
-  std::vector<ProgramLine> left(lines.begin(), lines.begin() + fixedLines);
-  bool isUnconditional = conditions->isOutermost();
+  StringMap<unsigned> counts = countNames(all);
+  std::vector<StringRef> conditions;
+  for (const Line &line : ArrayRef(all).take_front(first))
+    conditions.push_back(line.text.condition);
+  const bool isUnconditional = fixed.isOutermost();
+  std::vector<Line> left;
   int depth = 0;
-  for (ProgramLine &line : drop_begin(lines, fixedLines)) {
-    depth += line.kind == ProgramLine::Kind::If;
-    depth -= line.kind == ProgramLine::Kind::EndIf;
+  for (Line &line : drop_begin(all, first)) {
+    depth += line.text.kind == ProgramLine::Kind::If;
+    depth -= line.text.kind == ProgramLine::Kind::EndIf;
     // A condition before it does not know it yet.
-    bool isAlone = line.kind == ProgramLine::Kind::Define && depth == 0 &&
-                   isUnconditional && counts.lookup(line.name) == 1 &&
-                   none_of(left, [&](const ProgramLine &before) {
-                     return mayName(before.condition, line.name);
+    bool isAlone = line.text.kind == ProgramLine::Kind::Define && depth == 0 &&
+                   isUnconditional && counts.lookup(line.text.name) == 1 &&
+                   none_of(conditions, [&](StringRef before) {
+                     return mayName(before, line.text.name);
                    });
-    if (isAlone && !moves(line) && define(line, fixed)) {
-      conditions->counts(line, fixed);
+    if (isAlone && !moves(line.text) && fixed.define(line.read, lines->table)) {
+      fixed.counts(line.read, lines->table);
       continue;
     }
-    if (!line.name.empty())
-      moving.push_back(line.name.str());
+    if (!line.text.name.empty())
+      moving.push_back(line.text.name.str());
     left.push_back(std::move(line));
+    conditions.push_back(left.back().text.condition);
   }
-  lines = std::move(left);
+  lines->lines = std::move(left);
 }
 
-families::Names
-families::ProgramDefinitions::evaluate(const Names &parameters) const {
-  Names names = parameters;
-  names.insert(fixed.begin(), fixed.end());
-  ProgramConditions conditions = *this->conditions;
-  for (const ProgramLine &line : drop_begin(lines, fixedLines)) {
-    if (conditions.counts(line, names) && !parameters.count(line.name.str()))
-      define(line, names);
+/// Calls `visit` for each name in a text, and for what looks like one.
+static void forEachName(StringRef text, function_ref<void(StringRef)> visit) {
+  auto isInName = [](char c) { return isAlnum(c) || c == '_'; };
+  while (!text.empty()) {
+    StringRef word = text.take_while(isInName);
+    if (!word.empty())
+      visit(word);
+    text = text.drop_front(word.size()).drop_until(isInName);
   }
-  return names;
 }
 
-families::Names families::ProgramDefinitions::fixedNames() const {
-  Names names = fixed;
-  for (const ProgramLine &line : drop_begin(lines, fixedLines))
-    names.erase(line.name.str());
-  return names;
+void families::ProgramDefinitions::keepFor(ArrayRef<StringRef> expressions) {
+  StringSet<> asked;
+  bool grows = true, hasConditions = !lines->fixed.isOutermost();
+  auto ask = [&](StringRef text) {
+    forEachName(text,
+                [&](StringRef name) { grows |= asked.insert(name).second; });
+  };
+  for (StringRef each : expressions)
+    ask(each);
+  while (grows) {
+    grows = false;
+    int depth = 0;
+    for (const Line &line : lines->lines) {
+      depth += line.text.kind == ProgramLine::Kind::If;
+      depth -= line.text.kind == ProgramLine::Kind::EndIf;
+      if (!line.isDefinition()) {
+        if (hasConditions)
+          ask(line.text.condition);
+      } else if (asked.contains(line.text.name)) {
+        ask(line.text.value);
+        grows |= depth > 0 && !hasConditions;
+        hasConditions |= depth > 0;
+      }
+    }
+  }
+  llvm::erase_if(lines->lines, [&](const Line &line) {
+    return line.isDefinition() ? !asked.contains(line.text.name)
+                               : !hasConditions;
+  });
+}
+
+void families::ProgramDefinitions::evaluateInto(
+    ProgramState &state, ArrayRef<Placed> parameters) const {
+  state = lines->fixed;
+  for (const auto &[place, value] : parameters)
+    state.set(place, value);
+  for (const Line &line : lines->lines)
+    if (state.counts(line.read, lines->table) &&
+        none_of(parameters, [&](const Placed &each) {
+          return each.first == line.read.place;
+        }))
+      state.define(line.read, lines->table);
+}
+
+Names families::ProgramDefinitions::evaluate(const Names &parameters) const {
+  std::vector<Placed> placed;
+  for (const auto &[name, value] : parameters)
+    placed.emplace_back(lines->table.placeOf(name), value);
+  ProgramState state;
+  evaluateInto(state, placed);
+  return namesOf(state, lines->table);
+}
+
+ProgramState families::ProgramDefinitions::fixedState() const {
+  ProgramState state = lines->fixed;
+  for (const Line &line : lines->lines)
+    if (line.isDefinition())
+      state.forget(line.read.place);
+  return state;
+}
+
+Names families::ProgramDefinitions::fixedNames() const {
+  return namesOf(fixedState(), lines->table);
 }
 
 std::string families::withValue(StringRef program, StringRef name,
                                 int64_t value) {
   std::string result;
-  Names names;
-  ProgramConditions conditions;
+  NameTable table;
+  ProgramState state;
   bool isDone = false;
   while (!program.empty()) {
     auto [line, rest] = program.split('\n');
@@ -188,7 +276,10 @@ std::string families::withValue(StringRef program, StringRef name,
     program = rest;
     std::optional<ProgramLine> definition =
         isDone ? std::nullopt : readProgramLine(line);
-    bool counts = definition && conditions.counts(*definition, names);
+    std::optional<ReadLine> read;
+    if (definition)
+      read.emplace(*definition, table);
+    bool counts = read && state.counts(*read, table);
     if (counts && definition->name == name && !definition->tune.empty() &&
         readInteger(definition->value)) {
       size_t at = definition->value.data() - line.data();
@@ -198,7 +289,7 @@ std::string families::withValue(StringRef program, StringRef name,
     } else {
       result += line;
       if (counts)
-        define(*definition, names);
+        state.define(*read, table);
     }
     if (hasEnd)
       result += '\n';

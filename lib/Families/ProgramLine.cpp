@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramLine.h"
+#include "fastk/Families/Numbers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -131,85 +132,4 @@ static std::optional<ProgramLine> readConstant(StringRef rest) {
 std::optional<ProgramLine> families::readProgramLine(StringRef line) {
   StringRef rest = line.trim();
   return rest.consume_front("#") ? readDirective(rest) : readConstant(rest);
-}
-
-/// The name behind `defined`, with or without parentheses.
-static StringRef takeDefined(StringRef &text) {
-  text = text.ltrim();
-  bool hasParenthesis = text.consume_front("(");
-  text = text.ltrim();
-  StringRef name = takeName(text);
-  if (hasParenthesis) {
-    text = text.ltrim();
-    text.consume_front(")");
-  }
-  return name;
-}
-
-std::optional<bool> ProgramConditions::holds(StringRef condition,
-                                             const Names &names) const {
-  // As the preprocessor does it: names that are no macros are 0. The compiler's
-  // own are not known here.
-  std::string text;
-  while (!condition.empty()) {
-    if (!isInName(condition[0]) || isDigit(condition[0])) {
-      size_t end =
-          isDigit(condition[0]) ? condition.take_while(isInName).size() : 1;
-      text += condition.take_front(end).str();
-      condition = condition.drop_front(end);
-      continue;
-    }
-    StringRef name = takeName(condition);
-    if (name == "defined") {
-      StringRef asked = takeDefined(condition);
-      if (asked.starts_with("__"))
-        return std::nullopt;
-      text += defined.contains(asked) ? '1' : '0';
-    } else if (names.count(name.str()) || defined.contains(name) ||
-               name.starts_with("__")) {
-      text += name.str();
-    } else {
-      text += '0';
-    }
-  }
-  std::string ignored;
-  std::optional<int64_t> value = evaluateExpression(text, names, ignored);
-  return value ? std::optional(*value != 0) : std::nullopt;
-}
-
-void ProgramConditions::enter(Branch &branch, StringRef condition,
-                              const Names &names) {
-  std::optional<bool> isTaken = holds(condition, names);
-  branch.mayBeTaken = !branch.isOver && isTaken.value_or(true);
-  branch.isOver |= isTaken.value_or(false);
-}
-
-bool ProgramConditions::counts(const ProgramLine &line, const Names &names) {
-  switch (line.kind) {
-  case Kind::If:
-    enter(branches.emplace_back(), line.condition, names);
-    return false;
-  case Kind::ElseIf:
-    if (!branches.empty())
-      enter(branches.back(), line.condition, names);
-    return false;
-  case Kind::Else:
-    if (!branches.empty())
-      enter(branches.back(), "1", names);
-    return false;
-  case Kind::EndIf:
-    if (!branches.empty())
-      branches.pop_back();
-    return false;
-  case Kind::Define:
-  case Kind::Undefine:
-    break;
-  }
-  if (!all_of(branches, [](const Branch &each) { return each.mayBeTaken; }))
-    return false;
-  if (line.kind == Kind::Define)
-    defined.insert(line.name);
-  else
-    defined.erase(line.name);
-  return true;
 }

@@ -5,17 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a plan, rules and costs know of a program: its macros and constants, and
-// which of them the preprocessor would leave out.
+// What a plan, rules and costs know of a program: its macros and constants.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FASTK_LIB_FAMILIES_PROGRAMLINE_H
 #define FASTK_LIB_FAMILIES_PROGRAMLINE_H
 
-#include "fastk/Families/Numbers.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
 
 namespace fastk::families {
 
@@ -35,31 +34,6 @@ struct ProgramLine {
 
 /// Nothing: the line says nothing of numbers.
 std::optional<ProgramLine> readProgramLine(llvm::StringRef line);
-
-/// Which lines of a program count, from its first line on.
-class ProgramConditions {
-public:
-  /// Goes on by a line. True: it defines or undefines a name, and counts. Under
-  /// a condition that cannot be decided lines count, as far as anybody knows.
-  bool counts(const ProgramLine &line, const Names &names);
-  /// Whether no `#if` is open.
-  bool isOutermost() const { return branches.empty(); }
-
-private:
-  /// The branches of one `#if`: whether the present one may be taken, and
-  /// whether one is taken for certain, so that later ones are not.
-  struct Branch {
-    bool mayBeTaken = false, isOver = false;
-  };
-  /// Whether a condition holds; nothing: nobody knows.
-  std::optional<bool> holds(llvm::StringRef condition,
-                            const Names &names) const;
-  void enter(Branch &branch, llvm::StringRef condition, const Names &names);
-
-  /// Names that are defined so far, parts of the program.
-  llvm::DenseSet<llvm::StringRef> defined;
-  llvm::SmallVector<Branch> branches;
-};
 
 } // namespace fastk::families
 

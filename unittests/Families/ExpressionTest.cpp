@@ -86,3 +86,51 @@ TEST(ExpressionTest, MacrosMayUseEarlierOnes) {
   EXPECT_EQ(definitions.evaluate({{"M", 1000}, {"TILE", 128}})["TILES"], 8);
   EXPECT_EQ(names.count("LATER"), 0u);
 }
+/// What nobody asks for is not evaluated, and what is asked for has the value
+/// that it has with all lines.
+TEST(ExpressionTest, LinesThatNobodyAsksForAreLeftOut) {
+  const char *text = "#define N 4 // tune: 4, 8\n"
+                     "#define A (N * 2)\n#define B (A + 1)\n#define C (N + 3)\n"
+                     "#if N > 4\n#define D (B * 10)\n#else\n#define D C\n"
+                     "#endif\n#define E (D - 1)\n#undef A\n#define A 7\n";
+  auto namesOf = [&](std::vector<llvm::StringRef> asked, int64_t n) {
+    ProgramDefinitions definitions(text);
+    definitions.fixAllBut(readNumbers(text).tuned);
+    definitions.keepFor(asked);
+    return definitions.evaluate({{"N", n}});
+  };
+  EXPECT_EQ(namesOf({"C * 2"}, 8), (Names{{"N", 8}, {"C", 11}}));
+  EXPECT_EQ(namesOf({"B"}, 4), (Names{{"N", 4}, {"A", 7}, {"B", 9}}));
+  // A condition that decides which line counts stays, and what it asks for.
+  for (int64_t n : {4, 8}) {
+    Names all = ProgramDefinitions(text).evaluate({{"N", n}});
+    Names kept = namesOf({"max(E, 0)", "nobody"}, n);
+    EXPECT_EQ(kept, all) << n;
+  }
+}
+
+/// Expressions are read once for all values.
+TEST(ExpressionTest, ConditionsKnowWhatIsDefined) {
+  NameTable table;
+  std::string problem;
+  auto condition = Expression::read("defined A && !defined(B) || C > 1", table,
+                                    problem, Expression::Kind::Condition);
+  ASSERT_TRUE(condition) << problem;
+  std::vector<NameValue> values(table.size());
+  EXPECT_EQ(condition->evaluate(values, table), 0);
+  values[table.placeOf("A")].isDefined = true;
+  EXPECT_EQ(condition->evaluate(values, table), 1);
+  values[table.placeOf("B")].isDefined = true;
+  EXPECT_EQ(condition->evaluate(values, table), 0);
+  values[table.placeOf("C")] = {2, true, true};
+  EXPECT_EQ(condition->evaluate(values, table), 1);
+  // A macro that is no number is not 0.
+  values[table.placeOf("C")] = {0, false, true};
+  EXPECT_EQ(condition->evaluate(values, table), std::nullopt);
+  for (const char *ofCompiler : {"__CUDA_ARCH__ > 900", "defined(__clang__)"}) {
+    auto unknown = Expression::read(ofCompiler, table, problem,
+                                    Expression::Kind::Condition);
+    ASSERT_TRUE(unknown) << problem;
+    EXPECT_EQ(unknown->evaluate(values, table), std::nullopt);
+  }
+}

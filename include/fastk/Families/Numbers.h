@@ -24,6 +24,7 @@
 #ifndef FASTK_FAMILIES_NUMBERS_H
 #define FASTK_FAMILIES_NUMBERS_H
 
+#include "fastk/Families/Expression.h"
 #include "fastk/Protocol/LaunchPlan.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -37,11 +38,8 @@ namespace fastk::families {
 
 using Names = std::map<std::string, int64_t>;
 
-/// The value of an expression: integers, names, + - * / %, comparisons, && || !
-/// and ?: with the precedence of C, parentheses, ceildiv(a, b), min(a, ...),
-/// max(a, ...). Division rounds towards zero; what is true is 1. Of a choice
-/// the part that is not taken may divide by zero or overflow.
-/// Nothing: \p problem says why, in a sentence that quotes the expression.
+/// The value of an Expression. Nothing: \p problem says why, in a sentence that
+/// quotes it.
 std::optional<int64_t> evaluateExpression(llvm::StringRef text,
                                           const Names &names,
                                           std::string &problem);
@@ -67,8 +65,7 @@ struct ProgramNumbers {
 /// name with two different values has none.
 ProgramNumbers readNumbers(llvm::StringRef program);
 
-struct ProgramLine;
-class ProgramConditions;
+class ProgramState;
 
 /// The definitions of a program, to be evaluated for many values of parameters.
 class ProgramDefinitions {
@@ -79,20 +76,24 @@ public:
   /// Evaluates once, for all calls of evaluate(), what has nothing to do with
   /// these parameters.
   void fixAllBut(llvm::ArrayRef<TunedParameter> parameters);
+  /// Leaves out the lines that no name in these expressions depends on.
+  void keepFor(llvm::ArrayRef<llvm::StringRef> expressions);
   /// All names that have a value where the parameters have the given ones.
   Names evaluate(const Names &parameters) const;
   /// Those of fixAllBut(), which no other line changes.
   Names fixedNames() const;
 
+  /// The places of names in what follows.
+  NameTable &table();
+  using Placed = std::pair<unsigned, int64_t>;
+  /// The same as evaluate() and fixedNames().
+  void evaluateInto(ProgramState &state,
+                    llvm::ArrayRef<Placed> parameters) const;
+  ProgramState fixedState() const;
+
 private:
-  std::string program;
-  /// What says numbers, in the order of the program, of which it is a part.
-  std::vector<ProgramLine> lines;
-  /// What is known after the first `fixedLines`, and of lines that were taken
-  /// out.
-  size_t fixedLines = 0;
-  Names fixed;
-  std::unique_ptr<ProgramConditions> conditions;
+  struct Lines;
+  std::unique_ptr<Lines> lines;
 };
 
 /// The program with another value of a tuned parameter.
