@@ -161,11 +161,14 @@ void families::ProgramDefinitions::fixAllBut(
       fixed.define(all[first].read, lines->table);
   // Further on, what is under no condition, and said once.
   StringMap<unsigned> counts = countNames(all);
-  std::vector<StringRef> conditions;
-  for (const Line &line : ArrayRef(all).take_front(first))
-    conditions.push_back(line.text.condition);
   const bool isUnconditional = fixed.isOutermost();
   std::vector<Line> left;
+  auto isAskedBefore = [&](StringRef name) {
+    auto asks = [&](const Line &line) {
+      return mayName(line.text.condition, name);
+    };
+    return any_of(ArrayRef(all).take_front(first), asks) || any_of(left, asks);
+  };
   int depth = 0;
   for (Line &line : drop_begin(all, first)) {
     depth += line.text.kind == ProgramLine::Kind::If;
@@ -173,9 +176,7 @@ void families::ProgramDefinitions::fixAllBut(
     // A condition before it does not know it yet.
     bool isAlone = line.text.kind == ProgramLine::Kind::Define && depth == 0 &&
                    isUnconditional && counts.lookup(line.text.name) == 1 &&
-                   none_of(conditions, [&](StringRef before) {
-                     return mayName(before, line.text.name);
-                   });
+                   !isAskedBefore(line.text.name);
     if (isAlone && !moves(line.text) && fixed.define(line.read, lines->table)) {
       fixed.counts(line.read, lines->table);
       continue;
@@ -183,7 +184,6 @@ void families::ProgramDefinitions::fixAllBut(
     if (!line.text.name.empty())
       moving.push_back(line.text.name.str());
     left.push_back(std::move(line));
-    conditions.push_back(left.back().text.condition);
   }
   lines->lines = std::move(left);
 }
