@@ -116,7 +116,7 @@ void fastk::form::mergeLeftOvers(Block &block, WinnerQuery &winners,
                                  llvm::DenseSet<Operation *> &untouched) {
   SmallVector<WorkloadOp> workloads(block.getOps<WorkloadOp>());
   // What a producer becomes part of comes later, and may be one itself.
-  for (auto at = workloads.begin(); at != workloads.end(); ++at) {
+  for (WorkloadOp *at = workloads.begin(); at != workloads.end(); ++at) {
     WorkloadOp producer = *at;
     WorkloadOp reader = readerOf(producer);
     // The rules were asked of these before.
