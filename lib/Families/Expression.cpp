@@ -243,10 +243,12 @@ private:
 /// The value of an expression's nodes.
 class ExpressionValue {
 public:
+  /// With a table \p problem says why there is no value.
   ExpressionValue(const Expression &expression, ArrayRef<NameValue> values,
-                  const NameTable &table, std::string *problem)
-      : expression(expression), values(values), table(table), problem(problem) {
-  }
+                  const NameTable *table = nullptr)
+      : expression(expression), values(values), table(table) {}
+
+  std::string problem;
 
   using Value = std::optional<int64_t>;
   Value of(unsigned place) {
@@ -280,8 +282,8 @@ private:
   using Op = Expression::Op;
 
   Value fail(const Twine &why) {
-    if (problem && problem->empty())
-      *problem = why.str();
+    if (table && problem.empty())
+      problem = why.str();
     return std::nullopt;
   }
   /// Of arithmetic that cannot be carried out.
@@ -296,7 +298,8 @@ private:
       return known.number;
     if (node.op == Op::Macro && !known.isDefined)
       return 0;
-    return fail("unknown name '" + table.nameAt(node.a) +
+    return fail("unknown name '" +
+                (table ? table->nameAt(node.a) : StringRef()) +
                 "'; known are the program's macros with integer values");
   }
   Value choose(const Expression::Node &node) {
@@ -380,8 +383,7 @@ private:
 
   const Expression &expression;
   ArrayRef<NameValue> values;
-  const NameTable &table;
-  std::string *problem;
+  const NameTable *table;
   /// In how many choices that are not taken.
   int forgiving = 0;
 };
@@ -400,10 +402,15 @@ std::optional<Expression> Expression::read(StringRef text, NameTable &table,
   return std::nullopt;
 }
 
-std::optional<int64_t> Expression::evaluate(ArrayRef<NameValue> values,
-                                            const NameTable &table,
-                                            std::string *problem) const {
-  return ExpressionValue(*this, values, table, problem).of(nodes.size() - 1);
+std::optional<int64_t> Expression::evaluate(ArrayRef<NameValue> values) const {
+  return ExpressionValue(*this, values).of(nodes.size() - 1);
+}
+
+std::string Expression::explain(ArrayRef<NameValue> values,
+                                const NameTable &table) const {
+  ExpressionValue value(*this, values, &table);
+  value.of(nodes.size() - 1);
+  return std::move(value.problem);
 }
 
 std::string families::quoted(StringRef expression) {
@@ -426,7 +433,9 @@ std::optional<int64_t> families::evaluateExpression(StringRef text,
       if (auto found = names.find(table.nameAt(place).str());
           found != names.end())
         values[place] = {found->second, true, true};
-    value = expression->evaluate(values, table, &why);
+    value = expression->evaluate(values);
+    if (!value)
+      why = expression->explain(values, table);
   }
   if (!value)
     problem = quoted(text) + why;

@@ -90,13 +90,12 @@ struct ReadExpression {
   std::optional<int64_t> evaluate(const ProgramState &state,
                                   const NameTable &table,
                                   std::string *why) const {
-    std::string told;
-    std::optional<int64_t> value;
-    if (expression)
-      value =
-          expression->evaluate(state.values(), table, why ? &told : nullptr);
+    std::optional<int64_t> value =
+        expression ? expression->evaluate(state.values()) : std::nullopt;
     if (!value && why)
-      *why = quoted(text) + (expression ? told : problem);
+      *why =
+          quoted(text) +
+          (expression ? expression->explain(state.values(), table) : problem);
     return value;
   }
 };

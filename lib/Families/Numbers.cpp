@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/Numbers.h"
+#include "CNames.h"
 #include "ProgramState.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -52,11 +53,11 @@ families::ProgramNumbers families::readNumbers(StringRef program) {
     if (!definition)
       continue;
     ReadLine read(*definition, table);
-    if (!state.counts(read, table))
+    if (!state.counts(read))
       continue;
     std::string name = definition->name.str();
     std::optional<int64_t> before = state.numberOf(read.place);
-    std::optional<int64_t> value = state.define(read, table);
+    std::optional<int64_t> value = state.define(read);
     known += value && !before;
     if (before && value != before &&
         definition->kind == ProgramLine::Kind::Define)
@@ -157,8 +158,8 @@ void families::ProgramDefinitions::fixAllBut(
   std::vector<Line> all = std::move(lines->lines);
   size_t first = 0;
   for (; first < all.size() && !moves(all[first].text); ++first)
-    if (fixed.counts(all[first].read, lines->table))
-      fixed.define(all[first].read, lines->table);
+    if (fixed.counts(all[first].read))
+      fixed.define(all[first].read);
   // Further on, what is under no condition, and said once.
   StringMap<unsigned> counts = countNames(all);
   const bool isUnconditional = fixed.isOutermost();
@@ -177,8 +178,8 @@ void families::ProgramDefinitions::fixAllBut(
     bool isAlone = line.text.kind == ProgramLine::Kind::Define && depth == 0 &&
                    isUnconditional && counts.lookup(line.text.name) == 1 &&
                    !isAskedBefore(line.text.name);
-    if (isAlone && !moves(line.text) && fixed.define(line.read, lines->table)) {
-      fixed.counts(line.read, lines->table);
+    if (isAlone && !moves(line.text) && fixed.define(line.read)) {
+      fixed.counts(line.read);
       continue;
     }
     if (!line.text.name.empty())
@@ -188,23 +189,12 @@ void families::ProgramDefinitions::fixAllBut(
   lines->lines = std::move(left);
 }
 
-/// Calls `visit` for each name in a text, and for what looks like one.
-static void forEachName(StringRef text, function_ref<void(StringRef)> visit) {
-  auto isInName = [](char c) { return isAlnum(c) || c == '_'; };
-  while (!text.empty()) {
-    StringRef word = text.take_while(isInName);
-    if (!word.empty())
-      visit(word);
-    text = text.drop_front(word.size()).drop_until(isInName);
-  }
-}
-
 void families::ProgramDefinitions::keepFor(ArrayRef<StringRef> expressions) {
   StringSet<> asked;
   bool grows = true, hasConditions = !lines->fixed.isOutermost();
   auto ask = [&](StringRef text) {
-    forEachName(text,
-                [&](StringRef name) { grows |= asked.insert(name).second; });
+    for (const auto &name : namesIn(text))
+      grows |= asked.insert(name.getKey()).second;
   };
   for (StringRef each : expressions)
     ask(each);
@@ -236,11 +226,10 @@ void families::ProgramDefinitions::evaluateInto(
   for (const auto &[place, value] : parameters)
     state.set(place, value);
   for (const Line &line : lines->lines)
-    if (state.counts(line.read, lines->table) &&
-        none_of(parameters, [&](const Placed &each) {
+    if (state.counts(line.read) && none_of(parameters, [&](const Placed &each) {
           return each.first == line.read.place;
         }))
-      state.define(line.read, lines->table);
+      state.define(line.read);
 }
 
 Names families::ProgramDefinitions::evaluate(const Names &parameters) const {
@@ -279,7 +268,7 @@ std::string families::withValue(StringRef program, StringRef name,
     std::optional<ReadLine> read;
     if (definition)
       read.emplace(*definition, table);
-    bool counts = read && state.counts(*read, table);
+    bool counts = read && state.counts(*read);
     if (counts && definition->name == name && !definition->tune.empty() &&
         readInteger(definition->value)) {
       size_t at = definition->value.data() - line.data();
@@ -289,7 +278,7 @@ std::string families::withValue(StringRef program, StringRef name,
     } else {
       result += line;
       if (counts)
-        state.define(*read, table);
+        state.define(*read);
     }
     if (hasEnd)
       result += '\n';

@@ -53,27 +53,26 @@ void ProgramState::set(unsigned place, int64_t number) {
 
 void ProgramState::forget(unsigned place) { at(place).hasNumber = false; }
 
-void ProgramState::enter(Branch &branch, const ReadLine &line,
-                         const NameTable &table) {
+void ProgramState::enter(Branch &branch, const ReadLine &line) {
   std::optional<bool> isTaken;
   if (line.kind == Kind::Else)
     isTaken = true;
   else if (line.expression)
-    if (auto value = line.expression->evaluate(known, table))
+    if (auto value = line.expression->evaluate(known))
       isTaken = *value != 0;
   branch.mayBeTaken = !branch.isOver && isTaken.value_or(true);
   branch.isOver |= isTaken.value_or(false);
 }
 
-bool ProgramState::counts(const ReadLine &line, const NameTable &table) {
+bool ProgramState::counts(const ReadLine &line) {
   switch (line.kind) {
   case Kind::If:
-    enter(branches.emplace_back(), line, table);
+    enter(branches.emplace_back(), line);
     return false;
   case Kind::ElseIf:
   case Kind::Else:
     if (!branches.empty())
-      enter(branches.back(), line, table);
+      enter(branches.back(), line);
     return false;
   case Kind::EndIf:
     if (!branches.empty())
@@ -89,14 +88,13 @@ bool ProgramState::counts(const ReadLine &line, const NameTable &table) {
   return true;
 }
 
-std::optional<int64_t> ProgramState::define(const ReadLine &line,
-                                            const NameTable &table) {
+std::optional<int64_t> ProgramState::define(const ReadLine &line) {
   if (line.kind == Kind::Undefine) {
     forget(line.place);
     return std::nullopt;
   }
   std::optional<int64_t> value =
-      line.expression ? line.expression->evaluate(known, table) : std::nullopt;
+      line.expression ? line.expression->evaluate(known) : std::nullopt;
   if (value)
     set(line.place, *value);
   return value;

@@ -34,10 +34,10 @@ class ProgramState {
 public:
   /// Goes on by a line. True: it defines or undefines a name, and counts. Under
   /// a condition that cannot be decided lines count, as far as anybody knows.
-  bool counts(const ReadLine &line, const NameTable &table);
+  bool counts(const ReadLine &line);
   /// Gives a name its number, or takes it. The number, where it is known: what
   /// is none leaves the name as it is.
-  std::optional<int64_t> define(const ReadLine &line, const NameTable &table);
+  std::optional<int64_t> define(const ReadLine &line);
   void set(unsigned place, int64_t number);
   void forget(unsigned place);
 
@@ -52,7 +52,7 @@ private:
   struct Branch {
     bool mayBeTaken = false, isOver = false;
   };
-  void enter(Branch &branch, const ReadLine &line, const NameTable &table);
+  void enter(Branch &branch, const ReadLine &line);
   NameValue &at(unsigned place);
 
   std::vector<NameValue> known;

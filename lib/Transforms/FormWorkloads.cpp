@@ -253,26 +253,23 @@ static void splitFunction(FunctionOpInterface function, size_t mode,
   function->walk([&](WorkloadOp workload) { workloads.push_back(workload); });
   IRRewriter rewriter(function->getContext());
   llvm::SetVector<Block *> split;
-  llvm::DenseSet<Operation *> untouched;
+  llvm::DenseSet<Operation *> untouched(workloads.begin(), workloads.end());
   for (WorkloadOp workload : workloads) {
-    if (winners.hasWinner(workload)) {
-      untouched.insert(workload);
+    if (winners.hasWinner(workload))
       continue;
-    }
     unsigned taken = 0;
     for (const FusionMode &each : smaller)
       taken += takeWinners(*workload.getBodyBlock(), each, function, winners,
                            /*known=*/workload);
-    if (taken == 0) {
-      untouched.insert(workload);
+    if (taken == 0)
       continue;
-    }
     remark::analysis(workload.getLoc(), about(function, "split"))
         << remark::metric("workload", workload.getName())
         << remark::metric("regions", taken)
         << remark::reason("no winner for the whole of it");
     split.insert(workload->getBlock());
     winners.forget(workload);
+    untouched.erase(workload);
     inlineWorkload(rewriter, workload);
   }
   for (Block *block : split) {

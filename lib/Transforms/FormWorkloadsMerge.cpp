@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FormWorkloadsGraph.h"
+#include "ReplaceWorkload.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Transforms/FormWorkloads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -46,21 +47,6 @@ static uint64_t reductionsIn(WorkloadOp workload) {
   return reductions;
 }
 
-/// Copies the body of a workload, whose operands are mapped, and maps its
-/// results.
-static void copyBody(OpBuilder &builder, WorkloadOp workload,
-                     IRMapping &mapping) {
-  for (auto [argument, operand] : llvm::zip_equal(
-           workload.getBodyBlock()->getArguments(), workload->getOperands()))
-    mapping.map(argument, mapping.lookup(operand));
-  for (Operation &op : workload.getBodyBlock()->without_terminator())
-    builder.clone(op, mapping);
-  Operation *yield = workload.getBodyBlock()->getTerminator();
-  for (auto [result, yielded] :
-       llvm::zip_equal(workload->getResults(), yield->getOperands()))
-    mapping.map(result, mapping.lookup(yielded));
-}
-
 /// A workload of both, where the reader was and read in its place, if the rules
 /// make the two one and `isServed` says so of that; else null, and nothing has
 /// changed. Neither of the two is erased.
@@ -84,12 +70,12 @@ static WorkloadOp mergeServed(WorkloadOp producer, WorkloadOp reader,
   builder.setInsertionPointToEnd(block);
   IRMapping mapping;
   mapping.map(operands.getArrayRef(), block->getArguments());
-  copyBody(builder, producer, mapping);
-  copyBody(builder, reader, mapping);
-  SmallVector<Value> results;
-  for (Value result : reader->getResults())
-    results.push_back(mapping.lookup(result));
-  auto end = func::ReturnOp::create(builder, loc, results);
+  auto first = cast<WorkloadOp>(builder.clone(*producer, mapping));
+  auto second = cast<WorkloadOp>(builder.clone(*reader, mapping));
+  auto end = func::ReturnOp::create(builder, loc, second->getResults());
+  IRRewriter rewriter(reader.getContext());
+  for (WorkloadOp each : {first, second})
+    inlineWorkload(rewriter, each);
 
   // As of fusion=greedy, whatever the rest is formed by: others put prologues
   // into operands that kernels read many times.

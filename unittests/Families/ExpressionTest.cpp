@@ -117,20 +117,20 @@ TEST(ExpressionTest, ConditionsKnowWhatIsDefined) {
                                     problem, Expression::Kind::Condition);
   ASSERT_TRUE(condition) << problem;
   std::vector<NameValue> values(table.size());
-  EXPECT_EQ(condition->evaluate(values, table), 0);
+  EXPECT_EQ(condition->evaluate(values), 0);
   values[table.placeOf("A")].isDefined = true;
-  EXPECT_EQ(condition->evaluate(values, table), 1);
+  EXPECT_EQ(condition->evaluate(values), 1);
   values[table.placeOf("B")].isDefined = true;
-  EXPECT_EQ(condition->evaluate(values, table), 0);
+  EXPECT_EQ(condition->evaluate(values), 0);
   values[table.placeOf("C")] = {2, true, true};
-  EXPECT_EQ(condition->evaluate(values, table), 1);
+  EXPECT_EQ(condition->evaluate(values), 1);
   // A macro that is no number is not 0.
   values[table.placeOf("C")] = {0, false, true};
-  EXPECT_EQ(condition->evaluate(values, table), std::nullopt);
+  EXPECT_EQ(condition->evaluate(values), std::nullopt);
   for (const char *ofCompiler : {"__CUDA_ARCH__ > 900", "defined(__clang__)"}) {
     auto unknown = Expression::read(ofCompiler, table, problem,
                                     Expression::Kind::Condition);
     ASSERT_TRUE(unknown) << problem;
-    EXPECT_EQ(unknown->evaluate(values, table), std::nullopt);
+    EXPECT_EQ(unknown->evaluate(values), std::nullopt);
   }
 }

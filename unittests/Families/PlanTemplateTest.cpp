@@ -68,18 +68,26 @@ TEST(PlanTemplateTest, ConditionsMakeItATemplate) {
       R"json({"steps": [{"when": "N", "launch": "k", "arguments": []}]})json"));
 }
 
+/// The plan whose second map has a field of these words.
+static std::optional<worker::LaunchPlan> planWith(const std::string &field,
+                                                  const std::string &said,
+                                                  int64_t n,
+                                                  std::string &problem) {
+  std::string plan = kPlan;
+  std::string map = "\"name\": \"B\", ";
+  plan.insert(plan.find(map) + map.size(),
+              "\"" + field + "\": \"" + said + "\", ");
+  return makePlan(plan, {{"N", n}, {"PACKS", 0}, {"PARTS", 1}}, problem);
+}
+
 TEST(PlanTemplateTest, APromotionIsAWordOrANumberOfBytes) {
   using Promotion = worker::TensorMap::Promotion;
   for (auto [said, want] :
        {std::pair("64B", Promotion::B64), std::pair("none", Promotion::None),
         std::pair("N > 512 ? 128 : 256", Promotion::B128),
         std::pair("N - 1024", Promotion::None)}) {
-    std::string plan = kPlan, problem;
-    std::string map = "\"name\": \"B\", ";
-    plan.insert(plan.find(map) + map.size(),
-                std::string("\"l2_promotion\": \"") + said + "\", ");
-    std::optional<worker::LaunchPlan> made =
-        makePlan(plan, {{"N", 1024}, {"PACKS", 0}, {"PARTS", 1}}, problem);
+    std::string problem;
+    auto made = planWith("l2_promotion", said, 1024, problem);
     ASSERT_TRUE(made) << problem;
     EXPECT_EQ(made->tensorMaps[1].promotion, want) << said;
   }
@@ -87,22 +95,16 @@ TEST(PlanTemplateTest, APromotionIsAWordOrANumberOfBytes) {
 
 TEST(PlanTemplateTest, ASwizzleIsAWordOrANumberOfBytes) {
   using Swizzle = worker::TensorMap::Swizzle;
-  auto made = [&](const std::string &said, std::string &problem) {
-    std::string plan = kPlan;
-    std::string map = "\"name\": \"B\", ";
-    plan.insert(plan.find(map) + map.size(), "\"swizzle\": \"" + said + "\", ");
-    return makePlan(plan, {{"N", 64}, {"PACKS", 0}, {"PARTS", 1}}, problem);
-  };
   for (auto [said, want] :
        {std::pair("64B", Swizzle::B64), std::pair("none", Swizzle::None),
         std::pair("2 * N", Swizzle::B128), std::pair("N / 2", Swizzle::B32),
         std::pair("N - 64", Swizzle::None)}) {
     std::string problem;
-    std::optional<worker::LaunchPlan> plan = made(said, problem);
-    ASSERT_TRUE(plan) << problem;
-    EXPECT_EQ(plan->tensorMaps[1].swizzle, want) << said;
+    auto made = planWith("swizzle", said, 64, problem);
+    ASSERT_TRUE(made) << problem;
+    EXPECT_EQ(made->tensorMaps[1].swizzle, want) << said;
   }
   std::string problem;
-  EXPECT_FALSE(made("N - 16", problem));
+  EXPECT_FALSE(planWith("swizzle", "N - 16", 64, problem));
   EXPECT_THAT(problem, testing::HasSubstr("32B, 64B, 128B"));
 }

@@ -59,11 +59,11 @@ public:
   static std::optional<Expression> read(llvm::StringRef text, NameTable &table,
                                         std::string &problem,
                                         Kind kind = Kind::Number);
-  /// Of names at their places; what is beyond the list is unknown. Nothing:
-  /// \p problem, if there is one, says why.
-  std::optional<int64_t> evaluate(llvm::ArrayRef<NameValue> values,
-                                  const NameTable &table,
-                                  std::string *problem = nullptr) const;
+  /// Of names at their places; what is beyond the list is unknown.
+  std::optional<int64_t> evaluate(llvm::ArrayRef<NameValue> values) const;
+  /// Why evaluate() has nothing.
+  std::string explain(llvm::ArrayRef<NameValue> values,
+                      const NameTable &table) const;
 
 private:
   friend class ExpressionReader;
