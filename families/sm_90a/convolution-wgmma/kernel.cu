@@ -103,7 +103,11 @@
 #define WRITES_PIXELS (2 * HALVES * V_PITCH <= 128)
 #define PIXELS (GROUPS * BATCH * V_IN_Z * V_IN_Y * V_IN_X)
 #define X_BLOCKS (LOADS_X ? 0 : WRITES_PIXELS ? (PIXELS + 255) / 256 : GROUPS * BATCH * V_IN_Z * PIXEL_TILES * CHANNEL_TILES)
-#define W_BLOCKS ((GROUPS * OUT_CHANNELS * TAPS * V_PITCH + 255) / 256)
+// Of W a thread has two neighbours at one place of the kernel, or where there are many threads at up to nine places.
+#define W_TOGETHER (GROUPS * OUT_CHANNELS * V_PITCH < 32768 ? 1 : TAPS < 9 ? TAPS : 9)
+#define W_PARTS ((TAPS + W_TOGETHER - 1) / W_TOGETHER)
+#define W_PAIRS (GROUPS * OUT_CHANNELS * W_PARTS * (V_PITCH / 2))
+#define W_BLOCKS ((W_PAIRS + 255) / 256)
 
 // Shared memory: stages, sums on their way out, barriers.
 #define X_BOX (BM * ROW_BYTES)
@@ -696,20 +700,45 @@ static FASTK_DEVICE void packX(u32 rest, Element *to, OPERAND_PARAMETERS) {
 #endif
 #endif
 
-// W as [g][o][tap][v].
+static FASTK_DEVICE Element tapOfW(OPERAND_PARAMETERS, i32 g, i32 o, i32 v, i32 tap) {
+  if (v >= V_CHANNELS)
+    return (Element)0;
+  i32 kx = tap % V_KERNEL_X, ky = tap / V_KERNEL_X % V_KERNEL_Y, kz = tap / (V_KERNEL_X * V_KERNEL_Y);
+  if (WRITES_X)
+    kx = v / IN_CHANNELS % KERNEL_X;
+  if (WRITES_Y)
+    ky = v / (IN_CHANNELS * KERNEL_X) % KERNEL_Y;
+  if (WRITES_Z)
+    kz = v / (IN_CHANNELS * KERNEL_X * KERNEL_Y);
+  return elementOf(elementW(OPERANDS, g, o, v % IN_CHANNELS, kz, ky, kx));
+}
+
+// W as [g][o][tap][v]. Where places lie together, a line is read once.
 static FASTK_DEVICE void packW(u32 block, Element *to, OPERAND_PARAMETERS) {
-  const i64 i = (i64)block * 256 + threadIdx.x;
-  if (i < (i64)GROUPS * OUT_CHANNELS * TAPS * V_PITCH) {
-    const i32 v = (i32)(i % V_PITCH), tap = (i32)(i / V_PITCH % TAPS), o = (i32)(i / V_PITCH / TAPS % OUT_CHANNELS),
-              g = (i32)(i / V_PITCH / TAPS / OUT_CHANNELS);
-    i32 kx = tap % V_KERNEL_X, ky = tap / V_KERNEL_X % V_KERNEL_Y, kz = tap / (V_KERNEL_X * V_KERNEL_Y);
-    if (WRITES_X)
-      kx = v / IN_CHANNELS % KERNEL_X;
-    if (WRITES_Y)
-      ky = v / (IN_CHANNELS * KERNEL_X) % KERNEL_Y;
-    if (WRITES_Z)
-      kz = v / (IN_CHANNELS * KERNEL_X * KERNEL_Y);
-    to[i] = v < V_CHANNELS ? elementOf(elementW(OPERANDS, g, o, v % IN_CHANNELS, kz, ky, kx)) : (Element)0;
+  const i32 i = (i32)(block * 256 + threadIdx.x);
+  if (i >= W_PAIRS)
+    return;
+  const i32 v = i % (V_PITCH / 2) * 2, first = i / (V_PITCH / 2) % W_PARTS * W_TOGETHER;
+  const i32 outer = i / (V_PITCH / 2) / W_PARTS, o = outer % OUT_CHANNELS, g = outer / OUT_CHANNELS;
+  to += ((i64)outer * TAPS + first) * V_PITCH + v;
+  // All are loaded before any is stored.
+  Element pairs[W_TOGETHER][2];
+#pragma unroll
+  for (i32 j = 0; j < W_TOGETHER; ++j) {
+    const i32 tap = TAPS % W_TOGETHER == 0 || first + j < TAPS ? first + j : TAPS - 1;
+    pairs[j][0] = tapOfW(OPERANDS, g, o, v, tap);
+    pairs[j][1] = tapOfW(OPERANDS, g, o, v + 1, tap);
+  }
+#pragma unroll
+  for (i32 j = 0; j < W_TOGETHER; ++j) {
+    if (TAPS % W_TOGETHER != 0 && first + j >= TAPS)
+      continue;
+    Element *const at = to + (i64)j * V_PITCH;
+#if HALVES == 2
+    *(uint2 *)at = make_uint2(pairs[j][0], pairs[j][1]);
+#else
+    *(u32 *)at = (u32)pairs[j][0] | (u32)pairs[j][1] << 16;
+#endif
   }
 }
 
