@@ -37,6 +37,20 @@ SIZES = [
     (32, 4096, 64, 4096, "nt"),
     (32, 4096, 4096, 64, "nt"),
 ]
+#: Few rows, as a decoding model has, or few results of long sums.
+FEW_SIZES = [
+    (1, 2, 4096, 4096, "nt"),
+    (1, 8, 4096, 4096, "nt nn"),
+    (1, 32, 4096, 4096, "nt nn"),
+    (1, 16, 14336, 4096, "nt"),
+    (1, 16, 4096, 14336, "nt"),
+    (1, 8, 1000, 2048, "nt"),
+    (1, 4096, 5, 1000, "nt"),
+    (1, 100, 1000, 3000, "nt"),
+    (1, 64, 64, 16384, "nt"),
+    (1, 256, 256, 16384, "nt tn"),
+    (1, 512, 512, 32768, "nt"),
+]
 TYPES = ("f16", "bf16", "f32")
 GELU_SIZES = [size for size in SIZES if size[0] == 1 and size[2] >= 1024]
 
@@ -44,7 +58,11 @@ GELU_SIZES = [size for size in SIZES if size[0] == 1 and size[2] >= 1024]
 def rows():
     """Name -> row."""
     found = {}
-    for sizes, epilogue in ((SIZES, "plain"), (GELU_SIZES, "gelu")):
+    for sizes, epilogue, group in (
+        (SIZES, "plain", "plain"),
+        (GELU_SIZES, "gelu", "gelu"),
+        (FEW_SIZES, "plain", "few rows or results"),
+    ):
         for batch, m, n, k, layouts in sizes:
             for layout in layouts.split():
                 for kind in TYPES:
@@ -55,7 +73,7 @@ def rows():
                         reference=reference_of(row),
                         shapes=shapes_of(row),
                         kind=kind,
-                        group=epilogue + (", f32" if kind == "f32" else ""),
+                        group=group + (", f32" if kind == "f32" else ""),
                         work=2e-12 * batch * m * n * k,
                         unit="TFLOP/s",
                         is_compiled=epilogue == "gelu",

@@ -223,15 +223,13 @@ std::string fastk::describeSpeedup(const Evidence &evidence) {
                           : "-";
 }
 
-/// The classes in which a family may be admitted, the loosest first.
-static SmallVector<Precision> classesUpTo(Precision loosest,
-                                          const Family &family) {
+SmallVector<Precision> fastk::triedClasses(const Family &family) {
   SmallVector<Precision> classes;
-  for (Precision each : {Precision::half, Precision::tf32})
-    if (each <= loosest &&
-        llvm::sys::fs::exists(evidencePathHere(family, each)))
+  for (Precision each : {Precision::ieee, Precision::tf32, Precision::half})
+    if (llvm::sys::fs::exists(evidencePathHere(family, each)))
       classes.push_back(each);
-  classes.push_back(Precision::ieee);
+  if (classes.empty())
+    classes.push_back(Precision::ieee);
   return classes;
 }
 
@@ -254,7 +252,10 @@ fastk::admittedFamilies(ArrayRef<Family> families, StringRef target,
   for (const Family &family : families) {
     if (!family.isFor(target) || family.core != core)
       continue;
-    for (Precision accepts : classesUpTo(loosest, family)) {
+    SmallVector<Precision> classes = triedClasses(family);
+    for (Precision accepts : llvm::reverse(classes)) {
+      if (accepts > loosest)
+        continue;
       std::string of = accepts == Precision::ieee
                            ? ""
                            : " in class " + stringifyPrecision(accepts).str();

@@ -57,9 +57,15 @@ static void insertByCost(FirstChoices &choices,
   choices.insert(place, std::move(choice));
 }
 
+/// Whether estimates of a core's families have one unit: on the host, and of
+/// products on GPUs, which are in clocks.
+static bool hasOneUnit(const families::CoreInstance &core) {
+  return core.host || core.core == "contraction";
+}
+
 /// The first choices of families for a core, those first that should be
-/// fastest. Estimates for the host have one unit; those for GPUs need have none
-/// in common, so that their families stay in order.
+/// fastest; where estimates need have no unit in common, families stay in
+/// order.
 static FirstChoices firstChoices(FamiliesOfCore families, Precision loosest,
                                  families::CoreInstance core) {
   FirstChoices choices;
@@ -70,7 +76,7 @@ static FirstChoices firstChoices(FamiliesOfCore families, Precision loosest,
     std::string why;
     for (Instance &instance :
          families::instantiate(admitted.family, core, 1, why))
-      if (core.host)
+      if (hasOneUnit(core))
         insertByCost(choices, {&admitted, std::move(instance)});
       else
         choices.emplace_back(&admitted, std::move(instance));

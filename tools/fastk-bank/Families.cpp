@@ -31,19 +31,15 @@ familiesOf(const std::string &folder) {
   return std::vector<Family>{std::move(*family)};
 }
 
-/// A row for class `ieee`, and one for each other that it was tried in.
+/// A row for each class that it was tried in.
 static void addRows(const Family &family, StringRef compiler,
                     mlir::MLIRContext &context,
                     std::vector<std::vector<std::string>> &table) {
-  for (Precision accepts :
-       {Precision::ieee, Precision::tf32, Precision::half}) {
-    StringRef name = stringifyPrecision(accepts);
-    std::string of;
-    if (accepts != Precision::ieee) {
-      if (!llvm::sys::fs::exists(evidencePathHere(family, accepts)))
-        continue;
-      of = "in class " + name.str() + " ";
-    }
+  for (Precision accepts : triedClasses(family)) {
+    std::string of =
+        accepts == Precision::ieee
+            ? ""
+            : "in class " + stringifyPrecision(accepts).str() + " ";
     llvm::Expected<families::Evidence> evidence =
         standingEvidence(family, accepts, compiler, &context);
     std::string speedup = evidence ? describeSpeedup(*evidence) : "-";

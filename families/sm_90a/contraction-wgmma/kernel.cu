@@ -14,6 +14,9 @@
 #define K_STEP 64
 #define K_STEPS ((K + K_STEP - 1) / K_STEP)
 #define PARTS (SPLIT * K_PARTS)
+// Tensor cores cut off bits of what they add up, which an f32 shows after thousands of terms: it is a sum of their sums.
+#define FEW_STEPS 32
+#define SUMS_FEW (OUT_BITS == 32 && K_STEPS > FEW_STEPS * PARTS)
 #define CLUSTER_BLOCKS (CLUSTER * K_PARTS)
 // Blocks of a cluster lie above each other and share B, or side by side and share A.
 #define CLUSTER_ROWS (SHARES_A ? 1 : CLUSTER)
@@ -267,6 +270,9 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
 #pragma unroll
     for (int i = 0; i < BN / 2; ++i)
       d[i] = 0.0f;
+#if SUMS_FEW
+    float sum[BN / 2];
+#endif
 
 #if STORES_TILES
     u32 box = 0;
@@ -278,15 +284,32 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
       const i32 m0 = (tile.row * CLUSTER_ROWS + (SHARES_A ? 0 : (i32)rank)) * BM + (i32)w * 64;
       const i32 n0 = (tile.column * CLUSTER_COLUMNS + (SHARES_A ? (i32)rank : 0)) * BN;
       u32 previous = s;
+#if SUMS_FEW
+#pragma unroll
+      for (int i = 0; i < BN / 2; ++i)
+        sum[i] = 0.0f;
+#endif
 #pragma unroll 1
       for (i32 step = tile.firstStep; step < tile.endStep; ++step) {
         mbarWait(&full[s], parity);
+#if SUMS_FEW
+        const bool begins = (step - tile.firstStep) % FEW_STEPS == 0;
+        if (begins && step != tile.firstStep) {
+          wgmmaWait<0>();
+          wgmmaHold(d);
+#pragma unroll
+          for (int i = 0; i < BN / 2; ++i)
+            sum[i] += d[i];
+        }
+#else
+        const bool begins = step == tile.firstStep;
+#endif
         const u64 a = descA + (u64)(s * (STAGE_BYTES / 16));
         const u64 b = descB + (u64)(s * (STAGE_BYTES / 16));
         wgmmaFence();
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-          WGMMA<!A_K_MAJOR, !B_K_MAJOR>(d, a + i * stepA, b + i * stepB, i > 0 || step != tile.firstStep ? 1u : 0u);
+          WGMMA<!A_K_MAJOR, !B_K_MAJOR>(d, a + i * stepA, b + i * stepB, i > 0 || !begins ? 1u : 0u);
         wgmmaCommit();
         wgmmaWait<1>();
         if (step != tile.firstStep && lane < CLUSTER)
@@ -299,6 +322,11 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
       }
       wgmmaWait<0>();
       wgmmaHold(d);
+#if SUMS_FEW
+#pragma unroll
+      for (int i = 0; i < BN / 2; ++i)
+        d[i] += sum[i];
+#endif
       if (lane < CLUSTER && tile.firstStep < tile.endStep)
         arriveMapped(emptyMapped + previous * 8);
       __syncwarp();
@@ -481,7 +509,10 @@ contraction(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CU
 #endif
   }
 #if SPLIT > 1
-  launchNext();
+  // One thread starts the next launch for a block. Those with nothing to do would start it too early: its blocks would
+  // crowd the multiprocessors that have none of these.
+  if (group > 0)
+    launchNext();
 #endif
 #if CLUSTER_BLOCKS > 1
   clusterSync();

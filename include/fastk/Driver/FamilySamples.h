@@ -18,6 +18,7 @@
 #include "fastk/Families/Family.h"
 #include "fastk/Transforms/ApplyFamilies.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include <optional>
 #include <set>
 #include <string>
@@ -64,6 +65,10 @@ private:
 
 /// The file of a family's evidence in a class, on this machine.
 std::string evidencePathHere(const families::Family &family, Precision accepts);
+
+/// The classes for which a family was tried here, the strictest first; `ieee`
+/// where it was in none.
+llvm::SmallVector<Precision> triedClasses(const families::Family &family);
 
 /// Of all headers that the compiler wrote for the samples of evidence.
 std::string digestOfHeaders(llvm::ArrayRef<std::string> headers);
