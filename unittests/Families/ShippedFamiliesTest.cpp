@@ -62,6 +62,16 @@ static std::vector<ContractionText> contractions() {
   computed.prologueA.lines = "%a1 = math.absf %a0 : f16";
   computed.tail = "%v = arith.maximumf %x, %zero : f32";
   computed.out = "nm";
+  // Few rows, and few columns, by operands that lie either way.
+  add(16, 4096, 4096);
+  add(30, 1024, 520).b = "kn";
+  ContractionText &exact = add(8, 2048, 1000);
+  exact.type = exact.result = "f32";
+  ContractionText &columns = add(4096, 5, 1001);
+  columns.a = "km";
+  columns.type = columns.result = "f32";
+  // Sums that f32 keeps longer than tensor cores do.
+  add(256, 512, 16384).result = "f32";
   return list;
 }
 

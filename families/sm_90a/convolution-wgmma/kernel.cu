@@ -99,8 +99,8 @@
 #define X_BOX_CHANNELS (LOADS_X ? CHUNK : ROW_BYTES / 2)
 #define PIXEL_TILES ((V_IN_Y * V_IN_X + 31) / 32)
 #define CHANNEL_TILES ((V_PITCH + 63) / 64)
-// Channels of at most 128 bytes are written by the thread of their pixel.
-#define WRITES_PIXELS (2 * HALVES * V_PITCH <= 128)
+// Channels of at most 64 bytes are written by the thread of their pixel: of more, lines of many pixels would be open.
+#define WRITES_PIXELS (2 * HALVES * V_PITCH <= 64)
 #define PIXELS (GROUPS * BATCH * V_IN_Z * V_IN_Y * V_IN_X)
 #define X_BLOCKS (LOADS_X ? 0 : WRITES_PIXELS ? (PIXELS + 255) / 256 : GROUPS * BATCH * V_IN_Z * PIXEL_TILES * CHANNEL_TILES)
 // Of W a thread has two neighbours at one place of the kernel, or where there are many threads at up to nine places.
