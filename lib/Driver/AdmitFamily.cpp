@@ -66,8 +66,6 @@ private:
   llvm::Error noteMachine(const SampledWorkload &sample,
                           const worker::Verdict &verdict);
   std::string nameOf(const SampledWorkload &sample) const;
-  /// " in class tf32"; for `ieee` nothing is said.
-  std::string inClass() const;
   AdmitResult refuse();
   llvm::Expected<AdmitResult> admit();
 
@@ -156,12 +154,6 @@ static std::string choicesOf(const Family &family, const Instance &instance) {
     text +=
         (text.empty() ? "" : ", ") + name + " " + std::to_string(names[name]);
   return text;
-}
-
-std::string Admission::inClass() const {
-  return options.precision == Precision::ieee
-             ? ""
-             : " in class " + stringifyPrecision(options.precision).str();
 }
 
 std::string Admission::nameOf(const SampledWorkload &sample) const {
@@ -271,7 +263,8 @@ llvm::Expected<bool> Admission::judge(SampledWorkload &sample, bool hasSecond) {
 
 AdmitResult Admission::refuse() {
   std::string path = evidencePathHere(family, options.precision);
-  std::string text = family.folder + " is not admitted" + inClass() + ": " +
+  std::string text = family.folder + " is not admitted" +
+                     inClass(options.precision) + ": " +
                      std::to_string(failures.size()) + " of " +
                      std::to_string(answered) + " instances are not right\n";
   for (const std::string &failure : failures)
@@ -312,7 +305,8 @@ llvm::Expected<AdmitResult> Admission::admit() {
   if (llvm::Error error = families::writeEvidence(family.folder, evidence))
     return std::move(error);
   return AdmitResult{AdmitEnd::Done, family.folder + " is admitted" +
-                                         inClass() + ": " + found + "\n"};
+                                         inClass(options.precision) + ": " +
+                                         found + "\n"};
 }
 
 llvm::Expected<AdmitResult> Admission::run() {

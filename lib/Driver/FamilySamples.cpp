@@ -233,6 +233,12 @@ SmallVector<Precision> fastk::triedClasses(const Family &family) {
   return classes;
 }
 
+std::string fastk::inClass(Precision accepts) {
+  return accepts == Precision::ieee
+             ? ""
+             : " in class " + stringifyPrecision(accepts).str();
+}
+
 /// The loosest class in which an instance is right.
 static Precision precisionOf(const Evidence &evidence) {
   Precision loosest = Precision::ieee;
@@ -256,9 +262,7 @@ fastk::admittedFamilies(ArrayRef<Family> families, StringRef target,
     for (Precision accepts : llvm::reverse(classes)) {
       if (accepts > loosest)
         continue;
-      std::string of = accepts == Precision::ieee
-                           ? ""
-                           : " in class " + stringifyPrecision(accepts).str();
+      std::string of = inClass(accepts);
       llvm::Expected<Evidence> evidence =
           standingEvidence(family, accepts, compiler, context);
       if (!evidence) {

@@ -36,16 +36,14 @@ static void addRows(const Family &family, StringRef compiler,
                     mlir::MLIRContext &context,
                     std::vector<std::vector<std::string>> &table) {
   for (Precision accepts : triedClasses(family)) {
-    std::string of =
-        accepts == Precision::ieee
-            ? ""
-            : "in class " + stringifyPrecision(accepts).str() + " ";
     llvm::Expected<families::Evidence> evidence =
         standingEvidence(family, accepts, compiler, &context);
     std::string speedup = evidence ? describeSpeedup(*evidence) : "-";
+    std::string admission =
+        inClass(accepts) + " " + describeAdmission(std::move(evidence));
     table.push_back({family.name, family.core, family.device(),
                      plainText(family.title), std::move(speedup),
-                     plainText(of + describeAdmission(std::move(evidence)))});
+                     plainText(StringRef(admission).ltrim())});
   }
 }
 

@@ -70,6 +70,9 @@ std::string evidencePathHere(const families::Family &family, Precision accepts);
 /// where it was in none.
 llvm::SmallVector<Precision> triedClasses(const families::Family &family);
 
+/// " in class tf32"; empty for `ieee`, which goes without saying.
+std::string inClass(Precision accepts);
+
 /// Of all headers that the compiler wrote for the samples of evidence.
 std::string digestOfHeaders(llvm::ArrayRef<std::string> headers);
 
