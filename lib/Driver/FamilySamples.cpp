@@ -122,6 +122,10 @@ std::string fastk::evidencePathHere(const Family &family, Precision accepts) {
                                 vectorBytesHere(family));
 }
 
+std::string fastk::writtenHeader(const families::CoreInstance &core) {
+  return core.functions + core.header;
+}
+
 std::string fastk::digestOfHeaders(ArrayRef<std::string> headers) {
   std::string all;
   for (const std::string &header : headers)
@@ -173,7 +177,8 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
         family.core, evidence.target, evidence.seed, number, context, machine);
     if (!sample)
       return sample.takeError();
-    headers.push_back(std::move(sample->core.header));
+    families::acceptClass(sample->core, evidence.accepts);
+    headers.push_back(writtenHeader(sample->core));
   }
   if (evidence.emitter != digestOfHeaders(headers))
     return expired("the headers that the compiler writes have changed");

@@ -61,8 +61,8 @@ public:
     define("CAUSAL_OFFSET", attention.causalOffset.value_or(0));
     define("SCORE_IS_SCALED", attention.scoreScale.has_value());
     os << "#define SCORE_SCALE " << number(attention.scoreScale.value_or(1))
-       << "\n"
-       << families::cudaTypes(bytesOf(attention.resultElem) == 2);
+       << "\n";
+    writeTypes(bytesOf(attention.resultElem) == 2);
     writeOperands(*attention.keysOp->getBlock(), attention.resultElem);
     writeSlices("Q", q);
     writeSlices("K", k);

@@ -23,7 +23,8 @@ public:
 
   std::optional<std::string> run(std::string &why) {
     writeMacros();
-    os << families::cudaTypes(computesIn16Bits());
+    // Rounding to the result hides what fast functions are off by.
+    writeTypes(bytesOf(contraction.resultElem) == 2);
     writeOperands(*contraction.op->getBlock(), contraction.resultElem);
     writeElement("elementA", contraction.a, contraction.m, "m");
     writeElement("elementB", contraction.b, contraction.n, "n");
@@ -32,9 +33,6 @@ public:
   }
 
 private:
-  /// What rounding to the result hides what fast functions are off by.
-  bool computesIn16Bits() const { return bytesOf(contraction.resultElem) == 2; }
-
   void writeElement(StringRef name, const ContractionSide &side,
                     ArrayRef<unsigned> outer, StringRef index) {
     std::string type = families::cudaType(side.elem);
@@ -89,6 +87,7 @@ families::describeCore(const Contraction &contraction, std::string &why) {
   }
   CoreInstance core;
   core.header = std::move(*header);
+  core.sumsF32 = families::sumsF32(contraction);
   core.inputs = contraction.program.buffers.size();
   core.isWithoutReuse = contraction.mSize == 1 || contraction.nSize == 1;
   core.isSplit = contraction.sizeOfSplit.has_value();

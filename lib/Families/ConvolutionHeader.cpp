@@ -32,7 +32,7 @@ public:
     define("PAIRS_ALONG_O", pairs == "o");
     define("PAIRS_ALONG_X", pairs == "x");
     // Rounding to the result hides what fast functions are off by.
-    os << families::cudaTypes(bytesOf(convolution.resultElem) == 2);
+    writeTypes(bytesOf(convolution.resultElem) == 2);
     writeOperands(*convolution.op->getBlock(), convolution.resultElem);
     writeX();
     writeW();
@@ -124,6 +124,7 @@ families::describeCore(const Convolution &convolution, std::string &why) {
     return std::nullopt;
   CoreInstance core;
   core.header = std::move(*header);
+  core.sumsF32 = families::sumsF32(convolution);
   core.inputs = convolution.program.buffers.size();
   core.isProduct = !convolution.hasWindow;
   core.buffers["X"] = "in" + std::to_string(convolution.x.input);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/Core.h"
+#include "CudaText.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Families/Attention.h"
 #include "fastk/Families/AttentionText.h"
@@ -145,6 +146,9 @@ families::findCore(StringRef name, mlir::Block &pattern, StringRef target,
 void families::acceptClass(CoreInstance &core, StringRef precision) {
   core.acceptsTF32 = precision != "ieee";
   core.acceptsHalf = precision == "half";
+  core.functions = core.acceptsTF32 && core.sumsF32
+                       ? fastFunctionsFor(core.header)
+                       : std::string();
 }
 
 /// The workload as the same core, but otherwise; nothing: it is no other.

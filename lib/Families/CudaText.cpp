@@ -76,8 +76,27 @@ FASTK_DEVICE float fastTanh(float x) {
 #define tanhf fastTanh
 )";
 
+/// Near zero by its series, whose next term is 2e-7 of the value at most; NaN
+/// below -1.
+static const char *kFastLog1p = R"(
+FASTK_DEVICE float fastLog1p(float x) {
+  const float y = 0x1.62e430p-1f * log2Fast(1.0f + x);
+  const float p = fmaf(x, fmaf(x, fmaf(x, -0.25f, 0x1.555556p-2f), -0.5f), 1.0f);
+  return fabsf(x) < 0x1p-5f ? x * p : y;
+}
+#define log1pf fastLog1p
+)";
+
 std::string families::cudaTypes(bool isFast) {
   return std::string(kTypes) + (isFast ? kFastFunctions : "");
+}
+
+std::string families::fastLog1pFor(llvm::StringRef text) {
+  return text.contains("log1pf(") ? kFastLog1p : "";
+}
+
+std::string families::fastFunctionsFor(llvm::StringRef text) {
+  return kFastFunctions + fastLog1pFor(text);
 }
 
 /// Moves N elements at once, where they lie together at a multiple of their

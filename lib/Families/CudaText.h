@@ -21,6 +21,11 @@ std::string cudaType(catalog::Elem elem);
 /// isFast: functions that are off by up to 2e-6 of their value, or of 1 where
 /// that is more, which rounding to 16 bits hides; others are those of CUDA.
 std::string cudaTypes(bool isFast);
+/// log1p as fast, where \p text calls it.
+std::string fastLog1pFor(llvm::StringRef text);
+/// What \p text calls of all fast functions, in front of text whose types come
+/// without.
+std::string fastFunctionsFor(llvm::StringRef text);
 
 /// The same names in C, as the text of what follows needs them.
 inline constexpr llvm::StringLiteral kTypesOfC = "typedef _Float16 f16;\n"

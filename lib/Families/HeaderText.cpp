@@ -15,6 +15,11 @@ using namespace fastk;
 using namespace fastk::catalog;
 using families::HeaderText;
 
+void HeaderText::writeTypes(bool fast) {
+  isFast = fast;
+  os << cudaTypes(isFast);
+}
+
 void HeaderText::writeOperands(Block &body, Elem result) {
   std::string parameters, names;
   for (BlockArgument input : body.getArguments()) {
@@ -60,7 +65,7 @@ std::optional<std::string> HeaderText::takeText(std::string &why) {
     why = program.failure;
     return std::nullopt;
   }
-  return std::move(text);
+  return (isFast ? fastLog1pFor(text) : "") + std::move(text);
 }
 
 /// ", i32 m, i32 n", or ", m, n".

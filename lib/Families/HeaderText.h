@@ -44,6 +44,8 @@ public:
                    llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> fixedSets,
                    llvm::StringRef column,
                    llvm::function_ref<void()> writeResultVars);
+  /// What emitted text calls: cudaTypes().
+  void writeTypes(bool isFast);
   /// OUT_TYPE, and OPERAND_PARAMETERS and OPERANDS of a workload's body.
   void writeOperands(mlir::Block &body, catalog::Elem result);
   /// Lines that declare the variables of a group, outermost first, from its one
@@ -57,6 +59,9 @@ public:
   catalog::Program program;
   std::string text;
   llvm::raw_string_ostream os;
+
+private:
+  bool isFast = false;
 };
 
 /// A core as families see it, whose plans call its one result OUT; by what

@@ -86,8 +86,8 @@ int64_t PlaceText::widthOf(const PlacedLoad &load) const {
 }
 
 void PlaceText::writeTypes(Block &body, Elem result) {
-  os << families::cudaTypes(result == Elem::F16 || result == Elem::BF16)
-     << families::vectorText() << families::streamText();
+  HeaderText::writeTypes(result == Elem::F16 || result == Elem::BF16);
+  os << families::vectorText() << families::streamText();
   writeOperands(body, result);
   os << "typedef " << (elements < (int64_t(1) << 31) ? "i32" : "i64")
      << " Index;\n";

@@ -37,8 +37,8 @@ public:
     columnVector = vectorOf(core.columns, !core.isPerRow);
     rowVector = vectorOf(core.rows, true);
     writeMacros();
-    os << families::cudaTypes(bytesOf(core.resultElem) == 2)
-       << families::vectorText();
+    writeTypes(bytesOf(core.resultElem) == 2);
+    os << families::vectorText();
     writeOperands(body, core.resultElem);
     writeStructs();
     writeLoad("loadColumns", columnVector, "c", core.columns);

@@ -37,8 +37,8 @@ public:
     findVectors(body);
     writeMacros();
     bool isHalf = core.resultElem == Elem::F16 || core.resultElem == Elem::BF16;
-    os << families::cudaTypes(isHalf) << families::vectorText()
-       << families::streamText();
+    HeaderText::writeTypes(isHalf);
+    os << families::vectorText() << families::streamText();
     writeOperands(body, core.resultElem);
     os << "typedef " << (isWide(body) ? "i64" : "i32") << " Index;\ntypedef "
        << sumTypeOf(core.elem) << " Sum;\n";

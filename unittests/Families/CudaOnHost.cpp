@@ -42,6 +42,7 @@ static inline float2 unpackF16(u32 bits) { u16 low = bits; _Float16 h; memcpy(&h
 static inline u32 packBF16(float x, float) { u32 bits; memcpy(&bits, &x, 4); return (bits + 0x7fff + (bits >> 16 & 1)) >> 16; }
 static inline float2 unpackBF16(u32 bits) { return {__int_as_float(bits << 16), 0}; }
 static inline float exp2Fast(float x) { return __builtin_exp2f(x); }
+static inline float log2Fast(float x) { return __builtin_log2f(x); }
 static inline float rcpFast(float x) { return 1 / x; }
 static inline u64 policyEvictFirst() { return 0; }
 template <typename T> static inline void __stcs(T *to, T x) { *to = x; }
@@ -76,6 +77,14 @@ static void replaceAll(std::string &text, llvm::StringRef from,
   for (size_t at = text.find(from); at != std::string::npos;
        at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
+}
+
+std::string fastk::test::runFunctions(const std::string &functions,
+                                      const std::string &program) {
+  // They take these names.
+  const std::string shim =
+      kShim + std::string("#undef expf\n#undef tanhf\n#undef erff\n");
+  return runOnHost(shim + functions + program, "cpp");
 }
 
 std::string fastk::test::runPointwise(const std::string &header,

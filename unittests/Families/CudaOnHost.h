@@ -12,6 +12,11 @@
 
 namespace fastk::test {
 
+/// Compiles functions that a header has, and what the prelude has, and runs
+/// main() of \p program. What went wrong, with what it printed; empty: nothing.
+std::string runFunctions(const std::string &functions,
+                         const std::string &program);
+
 /// Computes every vector of a pointwise header on this machine, by load() and
 /// finish(), and runs `checks`, the body of a function that returns 0 if all
 /// is right. What went wrong; empty: nothing.

@@ -71,12 +71,37 @@ static FASTK_DEVICE float powerOf2(i32 e) { return __int_as_float((e + 127) << 2
 // ---------------------------------------------------------------------------------------------------------------------
 // The pre-pass: a block splits 32 rows of one chunk, a warp four of them.
 
+// Where the terms of a row do not lie together, a warp loads lines of eight rows at four terms, and they are turned in
+// shared memory. With this pitch lanes meet different banks, and four terms of a row can be read at once.
+#define TURNED_PITCH (KC + 4)
+
 template <bool OF_B>
 static FASTK_DEVICE float elementOf(i32 b, i32 row, i32 k, OPERAND_PARAMETERS) {
   if constexpr (OF_B)
     return float(elementB(OPERANDS, b, row, k));
   else
     return float(elementA(OPERANDS, b, row, k));
+}
+
+template <bool OF_B>
+static FASTK_DEVICE void turnGroup(float *turned, i32 b, i32 firstRow, i32 firstK, OPERAND_PARAMETERS) {
+  constexpr i32 rows = OF_B ? N : M;
+  const i32 lane = (i32)(threadIdx.x & 31), warp = (i32)(threadIdx.x >> 5);
+  // So many are on their way before any is stored.
+  constexpr int together = 16;
+#pragma unroll 1
+  for (int first = 0; first < KC / 8; first += together) {
+    float x[together];
+#pragma unroll
+    for (int i = 0; i < together; ++i) {
+      const i32 row = firstRow + 8 * (i & 3) + (lane & 7), k = firstK + 4 * (warp + 8 * ((first + i) >> 2)) + (lane >> 3);
+      x[i] = row < rows && k < K ? elementOf<OF_B>(b, row, k, OPERANDS) : 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < together; ++i)
+      turned[(8 * (i & 3) + (lane & 7)) * TURNED_PITCH + 4 * (warp + 8 * ((first + i) >> 2)) + (lane >> 3)] = x[i];
+  }
+  __syncthreads();
 }
 
 template <bool OF_B>
@@ -102,6 +127,12 @@ static FASTK_DEVICE void splitGroup(u32 index, u16 *to, i32 *exponents, u32 *inf
   const i32 row0 = (i32)(group * 32) + warp * 4;
   const i32 k0 = chunk * KC + lane * 4;
 
+  // 48 KB of shared memory need not be asked for.
+  constexpr bool isTurned = !(OF_B ? B_K_MAJOR : A_K_MAJOR) && KC <= 256;
+  __shared__ __align__(16) float turned[isTurned ? 32 * TURNED_PITCH : 4];
+  if constexpr (isTurned)
+    turnGroup<OF_B>(turned, b, (i32)(group * 32), chunk * KC, OPERANDS);
+
   float v[4][pieces][4];
 #pragma unroll
   for (int r = 0; r < 4; ++r)
@@ -109,6 +140,14 @@ static FASTK_DEVICE void splitGroup(u32 index, u16 *to, i32 *exponents, u32 *inf
     for (int q = 0; q < pieces; ++q) {
       const i32 row = row0 + r, k = k0 + q * 128;
       bool done = false;
+      if constexpr (isTurned) {
+        const float4 x = *(const float4 *)(turned + (warp * 4 + r) * TURNED_PITCH + lane * 4 + q * 128);
+        v[r][q][0] = x.x;
+        v[r][q][1] = x.y;
+        v[r][q][2] = x.z;
+        v[r][q][3] = x.w;
+        done = true;
+      }
       if constexpr (vector) {
         if (row < rows && k + 4 <= K) {
           i64 offset = 0;

@@ -7,6 +7,7 @@
 #define BN 128 // tune: 32, 64, 128, 192, 256
 #define PINGPONG 1 // tune: 0, 1
 #define TILE_X 16 // tune: 4, 8, 16, 32, 64, 128, 256
+#define JOIN 0 // tune: 0, 1
 #define SPLIT 1 // tune: 1, 2, 4, 8, 16
 
 // Groups of 64 rows of a tile that a warpgroup multiplies.
@@ -57,12 +58,15 @@
 #define PHASES_Y (WRITES_Y ? 1 : INPUT_DILATION_Y)
 #define PHASES_Z (WRITES_Z ? 1 : INPUT_DILATION_Z)
 #define PHASES (PHASES_X * PHASES_Y * PHASES_Z)
+// Two phases along x are neighbours in the result: a tile may have the pixels of both, so that it fills lines of the
+// result.
+#define JOINED (JOIN ? PHASES_X : 1)
 #define TAPS (V_KERNEL_X * V_KERNEL_Y * V_KERNEL_Z)
 #define PHASE_OUT_X ((OUT_X + PHASES_X - 1) / PHASES_X)
 #define PHASE_OUT_Y ((OUT_Y + PHASES_Y - 1) / PHASES_Y)
 #define PHASE_OUT_Z ((OUT_Z + PHASES_Z - 1) / PHASES_Z)
 
-// A tile is a box of pixels of one phase, a power of two in each direction.
+// A tile is a box of pixels of one phase, or the same of two that are joined, a power of two in each direction.
 #define POWER_Y (PHASE_OUT_Y <= 1 ? 1 : PHASE_OUT_Y <= 2 ? 2 : PHASE_OUT_Y <= 4 ? 4 : PHASE_OUT_Y <= 8 ? 8 : PHASE_OUT_Y <= 16 ? 16 : 32)
 #define POWER_Z (PHASE_OUT_Z <= 1 ? 1 : PHASE_OUT_Z <= 2 ? 2 : PHASE_OUT_Z <= 4 ? 4 : PHASE_OUT_Z <= 8 ? 8 : PHASE_OUT_Z <= 16 ? 16 : 32)
 #define ROOM_Y (TILE_X < BM ? BM / TILE_X : 1)
@@ -79,7 +83,7 @@
 #define TILES_N ((BATCH + TILE_N - 1) / TILE_N)
 #define TILE_ROWS (TILES_X * TILES_Y * TILES_Z * TILES_N)
 #define TILE_COLUMNS ((OUT_CHANNELS + BN - 1) / BN)
-#define TILES (GROUPS * PHASES * TILE_ROWS * TILE_COLUMNS)
+#define TILES (GROUPS * (PHASES / JOINED) * TILE_ROWS * TILE_COLUMNS)
 #define ITEMS (TILES * SPLIT)
 #define GRID (ITEMS < MULTIPROCESSORS ? ITEMS : MULTIPROCESSORS)
 // Where tiles leave nothing over, no pixel and no channel need be asked for.
@@ -115,8 +119,9 @@
 // Neighbours in the result lie next to each other here, too.
 #define BY_CHANNEL (OUT_STRIDE_O == 1)
 #define SUM_COLUMNS 32
-#define SUM_PITCH 68
-#define SUM_BYTES 8704
+#define SUM_ROWS (64 * JOINED)
+#define SUM_PITCH (SUM_ROWS + 4)
+#define SUM_BYTES (4 * SUM_COLUMNS * SUM_PITCH)
 #define ROOM (SHARED_LIMIT - 2 * SUM_BYTES - 2048)
 // W stays where all tiles multiply the same and it leaves room for stages of X.
 #define ALL_W (ALL_BOXES * W_BOX)
@@ -158,7 +163,7 @@ FASTK_WGMMA_K(wgmmaTF32, 16, 16, 17, 18, "m64n32k8", "tf32")
 #endif
 
 struct Tile {
-  // Origin of the pixels, within their phase; the phase.
+  // Origin of the pixels, within their phase; the phase, along x the first where they are joined.
   i32 n, z, y, x, phaseZ, phaseY, phaseX, group, column;
   // Which of the parts of its terms.
   u32 number, part;
@@ -172,8 +177,8 @@ static FASTK_DEVICE Tile tileOf(u32 t) {
   tile.number = t;
   tile.column = (i32)(t % TILE_COLUMNS) * BN;
   t /= TILE_COLUMNS;
-  tile.phaseX = (i32)(t % PHASES_X);
-  t /= PHASES_X;
+  tile.phaseX = (i32)(t % (PHASES_X / JOINED));
+  t /= PHASES_X / JOINED;
   tile.phaseY = (i32)(t % PHASES_Y);
   t /= PHASES_Y;
   tile.x = (i32)(t % TILES_X) * TILE_X;
@@ -186,6 +191,12 @@ static FASTK_DEVICE Tile tileOf(u32 t) {
   t /= TILES_Z;
   tile.n = (i32)(t % TILES_N) * TILE_N;
   tile.group = (i32)(t / TILES_N);
+  return tile;
+}
+
+// The same pixels of another joined phase.
+static FASTK_DEVICE Tile ofPhase(Tile tile, i32 phase) {
+  tile.phaseX += phase;
   return tile;
 }
 
@@ -242,7 +253,8 @@ struct Walk {
   }
 };
 
-// A pixel of the tile, by its row: the last one of a picture where it does not exist.
+// A pixel of the tile, by its row, where those of joined phases take turns: the last one of a picture where it does not
+// exist.
 struct Pixel {
   i32 n, z, y, x;
   bool exists;
@@ -250,7 +262,9 @@ struct Pixel {
 
 static FASTK_DEVICE Pixel pixelOf(const Tile &tile, i32 row) {
   Pixel pixel;
-  pixel.x = (tile.x + row % TILE_X) * PHASES_X + tile.phaseX;
+  const i32 phaseX = JOINED > 1 ? row % JOINED : tile.phaseX;
+  row /= JOINED;
+  pixel.x = (tile.x + row % TILE_X) * PHASES_X + phaseX;
   pixel.y = (tile.y + row / TILE_X % TILE_Y) * PHASES_Y + tile.phaseY;
   pixel.z = (tile.z + row / (TILE_X * TILE_Y) % TILE_Z) * PHASES_Z + tile.phaseZ;
   pixel.n = tile.n + row / (TILE_X * TILE_Y * TILE_Z);
@@ -273,7 +287,7 @@ static FASTK_DEVICE OUT_TYPE finishAt(OPERAND_PARAMETERS, const Pixel &pixel, i3
 }
 
 // Of 16 bits, two pixels or channels at a time.
-#define PAIRED_X (OUT_BITS == 16 && PAIRS_ALONG_X && PHASES_X == 1)
+#define PAIRED_X (OUT_BITS == 16 && PAIRS_ALONG_X && PHASES_X == JOINED)
 #define PAIRED_O (OUT_BITS == 16 && PAIRS_ALONG_O)
 
 static FASTK_DEVICE void storeTwo(OUT_TYPE *to, const OUT_TYPE (&made)[2]) {
@@ -287,14 +301,14 @@ static FASTK_DEVICE void storeTwo(OUT_TYPE *to, const OUT_TYPE (&made)[2]) {
   to[1] = made[1];
 }
 
-// Where a sum of 64 pixels and SUM_COLUMNS channels lies in shared memory; two of neighbouring channels, the first of
-// them even, lie together where channels do.
+// Where a sum of SUM_ROWS pixels and SUM_COLUMNS channels lies in shared memory; two of neighbouring channels, the first
+// of them even, lie together where channels do.
 static FASTK_DEVICE u32 sumAt(i32 row, i32 column) {
   return (u32)(BY_CHANNEL ? row * SUM_COLUMNS + (column ^ (row & 3) * 8) : column * SUM_PITCH + row);
 }
 
 // The pixels that a lane stores. Where channels are next to each other, eight: where their first channel lies, and which
-// of them exist. Else two.
+// of them exist. Else two of each 64.
 #if BY_CHANNEL
 struct Own {
   i64 offsets[8];
@@ -310,22 +324,26 @@ struct Own {
 };
 #else
 struct Own {
-  Pixel pixels[2];
-  FASTK_DEVICE Own(const Tile &tile, i32 row0, u32 warp, u32 lane)
-      : pixels{pixelOf(tile, row0 + (i32)(PAIRED_X ? 2 * lane : lane)),
-               pixelOf(tile, row0 + (i32)(PAIRED_X ? 2 * lane + 1 : 32 + lane))} {}
+  Pixel pixels[JOINED][2];
+  FASTK_DEVICE Own(const Tile &tile, i32 row0, u32 warp, u32 lane) {
+#pragma unroll
+    for (i32 i = 0; i < JOINED; ++i) {
+      pixels[i][0] = pixelOf(tile, row0 + 64 * i + (i32)(PAIRED_X ? 2 * lane : lane));
+      pixels[i][1] = pixelOf(tile, row0 + 64 * i + (i32)(PAIRED_X ? 2 * lane + 1 : 32 + lane));
+    }
+  }
 };
 #endif
 
-// Stores 64 pixels and SUM_COLUMNS channels from shared memory: a warp channel by channel, for what lies together must be
-// written together. Where something is loaded beside the sums, it is on its way before any result is stored.
-#define AT_ONCE (FINISH_LOADS ? 8 : 1)
+// Stores SUM_ROWS pixels and SUM_COLUMNS channels from shared memory: a warp channel by channel, for what lies together
+// must be written together. Where something is loaded beside the sums, it is on its way before any result is stored.
+#define AT_ONCE (FINISH_LOADS ? 8 / JOINED : 1)
 
 static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const float *sums, const Tile &tile, i32 row0,
                                    const Own &own, i32 o0, u32 warp, u32 lane) {
   const i32 g = tile.group;
-  OUT_TYPE made[AT_ONCE][2];
 #if BY_CHANNEL
+  OUT_TYPE made[AT_ONCE][2];
   const i32 column = 2 * (i32)(lane & 15), row = 16 * (i32)warp + (i32)(lane >> 4);
   const bool exists[2] = {CHANNELS_FIT || o0 + column < OUT_CHANNELS, CHANNELS_FIT || o0 + column + 1 < OUT_CHANNELS};
   const i32 o[2] = {exists[0] ? o0 + column : OUT_CHANNELS - 1, exists[1] ? o0 + column + 1 : OUT_CHANNELS - 1};
@@ -355,34 +373,42 @@ static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const floa
     }
   }
 #else
+  OUT_TYPE made[AT_ONCE][JOINED][2];
   // A lane keeps what one of the warp's channels needs.
   const i32 ofLane = o0 + 4 * (i32)(lane & 7) + (i32)warp;
   const Kept mine = keep(OPERANDS, g, ofLane < OUT_CHANNELS ? ofLane : OUT_CHANNELS - 1);
-#pragma unroll
+  // Of long functions more copies would not fit into the cache of instructions.
+#pragma unroll 4
   for (i32 first = 0; first < 8; first += AT_ONCE) {
 #pragma unroll
     for (i32 i = 0; i < AT_ONCE; ++i) {
       const i32 column = 4 * (first + i) + (i32)warp;
       const i32 o = o0 + column < OUT_CHANNELS ? o0 + column : OUT_CHANNELS - 1;
       const Kept kept = keptOf(mine, (u32)(first + i));
-      const float *const from = sums + column * SUM_PITCH + (PAIRED_X ? 2 : 1) * (i32)lane;
-      made[i][0] = finishAt(OPERANDS, own.pixels[0], g, o, from[0], kept);
-      made[i][1] = finishAt(OPERANDS, own.pixels[1], g, o, from[PAIRED_X ? 1 : 32], kept);
+#pragma unroll
+      for (i32 j = 0; j < JOINED; ++j) {
+        const float *const from = sums + column * SUM_PITCH + 64 * j + (PAIRED_X ? 2 : 1) * (i32)lane;
+        made[i][j][0] = finishAt(OPERANDS, own.pixels[j][0], g, o, from[0], kept);
+        made[i][j][1] = finishAt(OPERANDS, own.pixels[j][1], g, o, from[PAIRED_X ? 1 : 32], kept);
+      }
     }
 #pragma unroll
     for (i32 i = 0; i < AT_ONCE; ++i) {
       const i32 o = o0 + 4 * (first + i) + (i32)warp;
       if (OUT_CHANNELS % BN != 0 && o >= OUT_CHANNELS)
         continue;
-      // A tile's rows are even in number, and so is the first pixel's x.
-      if (PAIRED_X && own.pixels[1].exists) {
-        storeTwo(out + offsetOf(own.pixels[0], g, o), made[i]);
-        continue;
-      }
 #pragma unroll
-      for (i32 half = 0; half < 2; ++half)
-        if (own.pixels[half].exists)
-          out[offsetOf(own.pixels[half], g, o)] = made[i][half];
+      for (i32 j = 0; j < JOINED; ++j) {
+        // A tile's rows are even in number, and so is the first pixel's x.
+        if (PAIRED_X && own.pixels[j][1].exists) {
+          storeTwo(out + offsetOf(own.pixels[j][0], g, o), made[i][j]);
+          continue;
+        }
+#pragma unroll
+        for (i32 half = 0; half < 2; ++half)
+          if (own.pixels[j][half].exists)
+            out[offsetOf(own.pixels[j][half], g, o)] = made[i][j][half];
+      }
     }
   }
 #endif
@@ -466,39 +492,43 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
       }
       Place at = {0, 1};
       for (u32 t = blockIdx.x; t < ITEMS; t += gridDim.x) {
-        const Tile tile = tileOf(t);
+        const Tile first = tileOf(t);
         // Behind X's batches come those of the next group, where it is packed.
-        const i32 n = LOADS_X ? tile.n : tile.group * BATCH + tile.n;
-        const i32 c0 = LOADS_X ? tile.group * IN_CHANNELS : 0;
-        i32 left = (i32)boxesOf(tile), box = 0;
-        Walk walk(tile, (i32)tile.part * PART_BOXES / V_CHUNKS);
-        i32 chunk = (i32)tile.part * PART_BOXES % V_CHUNKS;
+        const i32 n = LOADS_X ? first.n : first.group * BATCH + first.n;
+        const i32 c0 = LOADS_X ? first.group * IN_CHANNELS : 0;
 #pragma unroll 1
-        while (left > 0) {
-          if (PHASES > 1) {
-            walk.at = tapOf(tile, walk.tap);
-            if (!walk.at.meets) {
-              ++walk.tap;
-              continue;
+        for (i32 phase = 0; phase < JOINED; ++phase) {
+          const Tile tile = ofPhase(first, phase);
+          i32 left = (i32)boxesOf(tile), box = 0;
+          Walk walk(tile, (i32)tile.part * PART_BOXES / V_CHUNKS);
+          i32 chunk = (i32)tile.part * PART_BOXES % V_CHUNKS;
+#pragma unroll 1
+          while (left > 0) {
+            if (PHASES > 1) {
+              walk.at = tapOf(tile, walk.tap);
+              if (!walk.at.meets) {
+                ++walk.tap;
+                continue;
+              }
             }
-          }
-          unsigned char *x = smem + at.stage * STAGE_BYTES + box * X_BOX;
-          unsigned char *w = smem + at.stage * STAGE_BYTES + BOXES * X_BOX + box * W_BOX;
-          if (box == 0) {
-            mbarWait(&empty[at.stage], at.parity);
-            mbarExpectTx(&full[at.stage], (u32)(left < BOXES ? left : BOXES) * (STAGE_BYTES / BOXES));
-          }
-          tmaLoad5D(x, &mapX, &full[at.stage], c0 + chunk * X_BOX_CHANNELS, walk.at.x, walk.at.y, walk.at.z, n);
-          if (!KEEPS_W)
-            tmaLoad4D(w, &mapW, &full[at.stage], chunk * (ROW_BYTES / 2), walk.tap, tile.column, tile.group);
-          if (++chunk == V_CHUNKS) {
-            chunk = 0;
-            walk.next();
-          }
-          --left;
-          if (++box == BOXES || left == 0) {
-            box = 0;
-            at.next();
+            unsigned char *x = smem + at.stage * STAGE_BYTES + box * X_BOX;
+            unsigned char *w = smem + at.stage * STAGE_BYTES + BOXES * X_BOX + box * W_BOX;
+            if (box == 0) {
+              mbarWait(&empty[at.stage], at.parity);
+              mbarExpectTx(&full[at.stage], (u32)(left < BOXES ? left : BOXES) * (STAGE_BYTES / BOXES));
+            }
+            tmaLoad5D(x, &mapX, &full[at.stage], c0 + chunk * X_BOX_CHANNELS, walk.at.x, walk.at.y, walk.at.z, n);
+            if (!KEEPS_W)
+              tmaLoad4D(w, &mapW, &full[at.stage], chunk * (ROW_BYTES / 2), walk.tap, tile.column, tile.group);
+            if (++chunk == V_CHUNKS) {
+              chunk = 0;
+              walk.next();
+            }
+            --left;
+            if (++box == BOXES || left == 0) {
+              box = 0;
+              at.next();
+            }
           }
         }
       }
@@ -513,7 +543,7 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
     const u64 descB = wgmmaDesc(base + (KEEPS_W ? KEPT_OFFSET : BOXES * X_BOX), 16, 8 * ROW_BYTES, SWIZZLE);
     float *sums = (float *)(smem + SUM_OFFSET + w * SUM_BYTES);
 
-    float d[BLOCKS][BN / 2];
+    float d[JOINED][BLOCKS][BN / 2];
     Place at = {0, 0};
     u32 turn = 0;
     // Which stage is meant is known only to who waits for no more than the next: so a warpgroup begins when the other
@@ -524,61 +554,78 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
       mbarWait(kept, 0);
     for (u32 t = blockIdx.x; t < ITEMS; t += gridDim.x, turn ^= 1) {
       const Tile tile = tileOf(t);
-      const u32 boxes = boxesOf(tile);
+      u32 boxesOfPhase[JOINED], all = 0;
+#pragma unroll
+      for (int phase = 0; phase < JOINED; ++phase)
+        all += boxesOfPhase[phase] = boxesOf(ofPhase(tile, phase));
       if (PINGPONG && turn != w) {
-        at.skip((boxes + BOXES - 1) / BOXES);
+        at.skip((all + BOXES - 1) / BOXES);
         continue;
       }
-#pragma unroll
-      for (int block = 0; block < BLOCKS; ++block)
-#pragma unroll
-        for (int i = 0; i < BN / 2; ++i)
-          d[block][i] = 0.0f;
       u32 previous = at.stage;
       bool isFirst = true;
       if (PINGPONG)
         barSync(1 + w, 256);
+#pragma unroll
+      for (int phase = 0; phase < JOINED; ++phase) {
+        const u32 boxes = boxesOfPhase[phase];
+#pragma unroll
+        for (int block = 0; block < BLOCKS; ++block)
+#pragma unroll
+          for (int i = 0; i < BN / 2; ++i)
+            d[phase][block][i] = 0.0f;
 #pragma unroll 1
-      for (u32 step = 0; step < boxes / BOXES; ++step) {
-        mbarWait(&full[at.stage], at.parity);
-        const u64 stage = (u64)(at.stage * (STAGE_BYTES / 16));
-        wgmmaFence();
-        multiply<BOXES>(d, descA + stage, descB + (KEEPS_W ? (u64)(step * (BOXES * W_BOX / 16)) : stage));
-        wgmmaCommit();
-        wgmmaWait<1>();
-        if (!isFirst && lane == 0)
-          mbarArrive(&empty[previous]);
-        isFirst = false;
-        previous = at.stage;
-        at.next();
-      }
-      // The last part has the boxes that fill no stage.
-      if (ALL_BOXES % BOXES != 0 && boxes % BOXES != 0) {
-        mbarWait(&full[at.stage], at.parity);
-        const u64 stage = (u64)(at.stage * (STAGE_BYTES / 16));
-        wgmmaFence();
-        multiply<ALL_BOXES % BOXES>(
-            d, descA + stage, descB + (KEEPS_W ? (u64)(ALL_BOXES / BOXES * (BOXES * W_BOX / 16)) : stage));
-        wgmmaCommit();
-        wgmmaWait<1>();
-        if (!isFirst && lane == 0)
-          mbarArrive(&empty[previous]);
-        isFirst = false;
-        previous = at.stage;
-        at.next();
+        for (u32 step = 0; step < boxes / BOXES; ++step) {
+          mbarWait(&full[at.stage], at.parity);
+          const u64 stage = (u64)(at.stage * (STAGE_BYTES / 16));
+          wgmmaFence();
+          multiply<BOXES>(d[phase], descA + stage, descB + (KEEPS_W ? (u64)(step * (BOXES * W_BOX / 16)) : stage));
+          wgmmaCommit();
+          wgmmaWait<1>();
+          if (!isFirst && lane == 0)
+            mbarArrive(&empty[previous]);
+          isFirst = false;
+          previous = at.stage;
+          at.next();
+        }
+        // The last part has the boxes that fill no stage.
+        if (ALL_BOXES % BOXES != 0 && boxes % BOXES != 0) {
+          mbarWait(&full[at.stage], at.parity);
+          const u64 stage = (u64)(at.stage * (STAGE_BYTES / 16));
+          wgmmaFence();
+          multiply<ALL_BOXES % BOXES>(
+              d[phase], descA + stage, descB + (KEEPS_W ? (u64)(ALL_BOXES / BOXES * (BOXES * W_BOX / 16)) : stage));
+          wgmmaCommit();
+          wgmmaWait<1>();
+          if (!isFirst && lane == 0)
+            mbarArrive(&empty[previous]);
+          isFirst = false;
+          previous = at.stage;
+          at.next();
+        }
+        // Before sums of another phase are defined, those of this one are done.
+        if (phase + 1 < JOINED) {
+          wgmmaWait<0>();
+#pragma unroll
+          for (int block = 0; block < BLOCKS; ++block)
+            wgmmaHold(d[phase][block]);
+          if (!isFirst && lane == 0)
+            mbarArrive(&empty[previous]);
+          isFirst = true;
+        }
       }
       if (PINGPONG)
         barArrive(2 - w, 256);
       wgmmaWait<0>();
 #pragma unroll
       for (int block = 0; block < BLOCKS; ++block)
-        wgmmaHold(d[block]);
+        wgmmaHold(d[JOINED - 1][block]);
       if (!isFirst && lane == 0)
         mbarArrive(&empty[previous]);
 
 #pragma unroll
       for (int block = 0; block < BLOCKS; ++block) {
-        const i32 row0 = first + block * 64;
+        const i32 row0 = (first + block * 64) * JOINED;
         const Own own(tile, row0, warp & 3, lane);
 #pragma unroll
         for (int q = 0; q < BN / SUM_COLUMNS; ++q) {
@@ -587,12 +634,18 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
 #pragma unroll
           for (int i = 0; i < SUM_COLUMNS / 2; i += 2) {
             const i32 r = 16 * (i32)(warp & 3) + (i32)(lane >> 2) + (i & 2) * 4, c = 2 * (i32)(lane & 3) + (i / 4) * 8;
-            const float x = d[block][q * (SUM_COLUMNS / 2) + i], y = d[block][q * (SUM_COLUMNS / 2) + i + 1];
+            const int ofThread = q * (SUM_COLUMNS / 2) + i;
             if (BY_CHANNEL) {
-              *(float2 *)(sums + sumAt(r, c)) = make_float2(x, y);
-            } else {
-              sums[sumAt(r, c)] = x;
-              sums[sumAt(r, c + 1)] = y;
+              *(float2 *)(sums + sumAt(r, c)) = make_float2(d[0][block][ofThread], d[0][block][ofThread + 1]);
+              continue;
+            }
+#pragma unroll
+            for (int j = 0; j < 2; ++j) {
+              float *const to = sums + sumAt(r * JOINED, c + j);
+              if (JOINED == 2)
+                *(float2 *)to = make_float2(d[0][block][ofThread + j], d[JOINED - 1][block][ofThread + j]);
+              else
+                *to = d[0][block][ofThread + j];
             }
           }
           barSync(3 + w, 128);

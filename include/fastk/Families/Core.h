@@ -30,6 +30,8 @@ struct CoreInstance {
   /// "contraction".
   std::string core;
   std::string header;
+  /// In front of it: functions that are as exact as the accepted class needs.
+  std::string functions = {};
   /// Of a header in C: the bytes at its beginning that say nothing about the
   /// workload, which are types and helpers.
   size_t helperBytes = 0;
@@ -41,6 +43,9 @@ struct CoreInstance {
   bool acceptsTF32 = false;
   /// Whether f32 operands of products may be rounded to f16: class `half`.
   bool acceptsHalf = false;
+  /// It sums products of f32 in f32: where those may be rounded, that hides
+  /// what fast functions of sums are off by.
+  bool sumsF32 = false;
   /// Each element of an operand takes part in one result only: what a program
   /// of products is built to use again is not there, so that a family of
   /// another core is preferred.

@@ -101,3 +101,21 @@ func.func @more(%a: tensor<33x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<33
   } -> tensor<33x1024xf32>
   return %sum : tensor<33x1024xf32>
 }
+
+func.func @small(%a: tensor<1000x16x64xf16>, %b: tensor<1000x64x64xf16>) -> tensor<1000x16x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %sums = tensor.empty() : tensor<1000x16x64xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%sums : tensor<1000x16x64xf32>) -> tensor<1000x16x64xf32>
+  %sum = linalg.generic {
+      indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<1000x16x64xf16>, tensor<1000x64x64xf16>) outs(%start : tensor<1000x16x64xf32>) {
+  ^bb0(%l: f16, %r: f16, %s: f32):
+    %l32 = arith.extf %l : f16 to f32
+    %r32 = arith.extf %r : f16 to f32
+    %p = arith.mulf %l32, %r32 : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<1000x16x64xf32>
+  return %sum : tensor<1000x16x64xf32>
+}
