@@ -257,7 +257,7 @@ llvm::Expected<bool> Admission::judge(SampledWorkload &sample, bool hasSecond) {
     else if (llvm::Error error = conclude(sample, instance, variant, *verdict))
       return std::move(error);
   }
-  headers.push_back(writtenHeader(sample.core));
+  headers.push_back(sample.core.text());
   return true;
 }
 

@@ -122,10 +122,6 @@ std::string fastk::evidencePathHere(const Family &family, Precision accepts) {
                                 vectorBytesHere(family));
 }
 
-std::string fastk::writtenHeader(const families::CoreInstance &core) {
-  return core.functions + core.header;
-}
-
 std::string fastk::digestOfHeaders(ArrayRef<std::string> headers) {
   std::string all;
   for (const std::string &header : headers)
@@ -178,7 +174,7 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
     if (!sample)
       return sample.takeError();
     families::acceptClass(sample->core, evidence.accepts);
-    headers.push_back(writtenHeader(sample->core));
+    headers.push_back(sample->core.text());
   }
   if (evidence.emitter != digestOfHeaders(headers))
     return expired("the headers that the compiler writes have changed");

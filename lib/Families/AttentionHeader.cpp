@@ -62,7 +62,7 @@ public:
     define("SCORE_IS_SCALED", attention.scoreScale.has_value());
     os << "#define SCORE_SCALE " << number(attention.scoreScale.value_or(1))
        << "\n";
-    writeTypes(bytesOf(attention.resultElem) == 2);
+    writeTypes(*attention.keysOp->getBlock(), attention.resultElem);
     writeOperands(*attention.keysOp->getBlock(), attention.resultElem);
     writeSlices("Q", q);
     writeSlices("K", k);

@@ -23,9 +23,9 @@ public:
 
   std::optional<std::string> run(std::string &why) {
     writeMacros();
-    // Rounding to the result hides what fast functions are off by.
-    writeTypes(bytesOf(contraction.resultElem) == 2);
-    writeOperands(*contraction.op->getBlock(), contraction.resultElem);
+    Block &body = *contraction.op->getBlock();
+    writeTypes(body, contraction.resultElem);
+    writeOperands(body, contraction.resultElem);
     writeElement("elementA", contraction.a, contraction.m, "m");
     writeElement("elementB", contraction.b, contraction.n, "n");
     writeFinish();
@@ -87,7 +87,8 @@ families::describeCore(const Contraction &contraction, std::string &why) {
   }
   CoreInstance core;
   core.header = std::move(*header);
-  core.sumsF32 = families::sumsF32(contraction);
+  core.hidesFastFunctions = productsAreF32(contraction) &&
+                            allowsFastFunctions(*contraction.op->getBlock());
   core.inputs = contraction.program.buffers.size();
   core.isWithoutReuse = contraction.mSize == 1 || contraction.nSize == 1;
   core.isSplit = contraction.sizeOfSplit.has_value();

@@ -31,9 +31,9 @@ public:
     define("PAIRS_ALONG_G", pairs == "g");
     define("PAIRS_ALONG_O", pairs == "o");
     define("PAIRS_ALONG_X", pairs == "x");
-    // Rounding to the result hides what fast functions are off by.
-    writeTypes(bytesOf(convolution.resultElem) == 2);
-    writeOperands(*convolution.op->getBlock(), convolution.resultElem);
+    Block &body = *convolution.op->getBlock();
+    writeTypes(body, convolution.resultElem);
+    writeOperands(body, convolution.resultElem);
     writeX();
     writeW();
     writeFinish(pairs);
@@ -124,7 +124,8 @@ families::describeCore(const Convolution &convolution, std::string &why) {
     return std::nullopt;
   CoreInstance core;
   core.header = std::move(*header);
-  core.sumsF32 = families::sumsF32(convolution);
+  core.hidesFastFunctions = productsAreF32(convolution) &&
+                            allowsFastFunctions(*convolution.op->getBlock());
   core.inputs = convolution.program.buffers.size();
   core.isProduct = !convolution.hasWindow;
   core.buffers["X"] = "in" + std::to_string(convolution.x.input);

@@ -146,7 +146,7 @@ families::findCore(StringRef name, mlir::Block &pattern, StringRef target,
 void families::acceptClass(CoreInstance &core, StringRef precision) {
   core.acceptsTF32 = precision != "ieee";
   core.acceptsHalf = precision == "half";
-  core.functions = core.acceptsTF32 && core.sumsF32
+  core.functions = core.acceptsTF32 && core.hidesFastFunctions
                        ? fastFunctionsFor(core.header)
                        : std::string();
 }

@@ -19,12 +19,13 @@ std::string cudaType(catalog::Elem elem);
 
 /// Definitions of types and of the functions that emitted text calls. \p
 /// isFast: functions that are off by up to 2e-6 of their value, or of 1 where
-/// that is more, which rounding to 16 bits hides; others are those of CUDA.
+/// that is more (exp beyond 20 by 4e-6), which rounding to 16 bits hides;
+/// others are those of CUDA.
 std::string cudaTypes(bool isFast);
-/// log1p as fast, where \p text calls it.
+/// log1p in the same way, where \p text calls it: nothing else gets it, so that
+/// headers without it, which evidence is of, stay as they are.
 std::string fastLog1pFor(llvm::StringRef text);
-/// What \p text calls of all fast functions, in front of text whose types come
-/// without.
+/// All of these, in front of \p text whose types come without.
 std::string fastFunctionsFor(llvm::StringRef text);
 
 /// The same names in C, as the text of what follows needs them.

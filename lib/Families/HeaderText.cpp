@@ -8,6 +8,9 @@
 #include "HeaderText.h"
 #include "CudaText.h"
 #include "KeptText.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -15,8 +18,24 @@ using namespace fastk;
 using namespace fastk::catalog;
 using families::HeaderText;
 
-void HeaderText::writeTypes(bool fast) {
-  isFast = fast;
+bool families::allowsFastFunctions(Block &body) {
+  auto isAddedToOne = [](Operation *user) {
+    return isa<arith::AddFOp>(user) &&
+           llvm::any_of(user->getOperands(), [](Value operand) {
+             return matchPattern(operand, m_OneFloat());
+           });
+  };
+  auto visit = [&](math::ErfOp erf) {
+    return llvm::all_of(erf->getUsers(), isAddedToOne)
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  };
+  return !body.walk(visit).wasInterrupted();
+}
+
+void HeaderText::writeTypes(Block &body, Elem result) {
+  isFast = (result == Elem::F16 || result == Elem::BF16) &&
+           allowsFastFunctions(body);
   os << cudaTypes(isFast);
 }
 

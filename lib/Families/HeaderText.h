@@ -44,8 +44,9 @@ public:
                    llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> fixedSets,
                    llvm::StringRef column,
                    llvm::function_ref<void()> writeResultVars);
-  /// What emitted text calls: cudaTypes().
-  void writeTypes(bool isFast);
+  /// What emitted text calls: cudaTypes(), with fast functions where results of
+  /// 16 bits hide what these are off by in the workload's body.
+  void writeTypes(mlir::Block &body, catalog::Elem result);
   /// OUT_TYPE, and OPERAND_PARAMETERS and OPERANDS of a workload's body.
   void writeOperands(mlir::Block &body, catalog::Elem result);
   /// Lines that declare the variables of a group, outermost first, from its one
@@ -80,6 +81,11 @@ std::optional<CoreInstance> describeByHeader(const FoundCore &core,
   instance.buffers["OUT"] = "out0";
   return instance;
 }
+
+/// Whether fast functions are exact enough in the body of a workload whose
+/// results are rounded: fastErf() is off by a part of 1, which nothing hides
+/// where it is small and 1 is not added.
+bool allowsFastFunctions(mlir::Block &body);
 
 /// Whether a program for GPUs cannot write out the operand `name`, which has so
 /// many elements with the ends of its rows and which no tensor map describes:

@@ -178,7 +178,7 @@ std::string families::headerOf(const CoreInstance &core) {
       << "\n#define SHARED_LIMIT " << core.sharedBytes
       << "\n#define ACCEPTS_TF32 " << core.acceptsTF32
       << "\n#define ACCEPTS_HALF " << core.acceptsHalf << "\n"
-      << core.functions << core.header << "\n";
+      << core.text() << "\n";
   return header;
 }
 

@@ -85,8 +85,8 @@ int64_t PlaceText::widthOf(const PlacedLoad &load) const {
   return width;
 }
 
-void PlaceText::writeTypes(Block &body, Elem result) {
-  HeaderText::writeTypes(result == Elem::F16 || result == Elem::BF16);
+void PlaceText::writePlaceTypes(Block &body, Elem result) {
+  writeTypes(body, result);
   os << families::vectorText() << families::streamText();
   writeOperands(body, result);
   os << "typedef " << (elements < (int64_t(1) << 31) ? "i32" : "i64")

@@ -37,7 +37,7 @@ public:
 
   /// The types of elements, how they are moved, the operands of a workload's
   /// body and the type Index.
-  void writeTypes(mlir::Block &body, catalog::Elem result);
+  void writePlaceTypes(mlir::Block &body, catalog::Elem result);
   void writePlaceStruct();
   /// A struct with what is loaded, and its size.
   void writeValues(llvm::StringRef name, llvm::ArrayRef<PlacedLoad> loads);

@@ -37,7 +37,7 @@ public:
     setVector(kVectorBytes / widestBytes());
     crossVector = findCrossVector();
     writeMacros();
-    writeTypes(body, core.resultElem);
+    writePlaceTypes(body, core.resultElem);
     writeValues("Values", core.loads);
     writePlaceStruct();
     writePlaces();

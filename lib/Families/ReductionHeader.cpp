@@ -37,7 +37,7 @@ public:
     columnVector = vectorOf(core.columns, !core.isPerRow);
     rowVector = vectorOf(core.rows, true);
     writeMacros();
-    writeTypes(bytesOf(core.resultElem) == 2);
+    writeTypes(body, core.resultElem);
     os << families::vectorText();
     writeOperands(body, core.resultElem);
     writeStructs();

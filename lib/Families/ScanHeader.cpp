@@ -40,7 +40,7 @@ public:
     setVector(kVectorBytes / widestBytes());
     vector = widthOf(outPlace);
     writeMacros();
-    writeTypes(body, core.resultElem);
+    writePlaceTypes(body, core.resultElem);
     os << "typedef " << sumTypeOf(core.elem) << " Sum;\n";
     writeValues("Values", core.loads);
     writeValues("Others", core.finishLoads);

@@ -36,8 +36,7 @@ public:
   std::optional<std::string> run(Block &body, std::string &why) {
     findVectors(body);
     writeMacros();
-    bool isHalf = core.resultElem == Elem::F16 || core.resultElem == Elem::BF16;
-    HeaderText::writeTypes(isHalf);
+    writeTypes(body, core.resultElem);
     os << families::vectorText() << families::streamText();
     writeOperands(body, core.resultElem);
     os << "typedef " << (isWide(body) ? "i64" : "i32") << " Index;\ntypedef "

@@ -73,9 +73,8 @@ llvm::SmallVector<Precision> triedClasses(const families::Family &family);
 /// " in class tf32"; empty for `ieee`, which goes without saying.
 std::string inClass(Precision accepts);
 
-/// What the compiler writes for a sample in the class that is accepted.
-std::string writtenHeader(const families::CoreInstance &core);
-/// Of all headers that the compiler wrote for the samples of evidence.
+/// Of all headers that the compiler wrote for the samples of evidence, each in
+/// the class that was accepted.
 std::string digestOfHeaders(llvm::ArrayRef<std::string> headers);
 
 /// The command that admits a family in a class: "ieee".

@@ -32,6 +32,8 @@ struct CoreInstance {
   std::string header;
   /// In front of it: functions that are as exact as the accepted class needs.
   std::string functions = {};
+  /// What the compiler writes for the workload in the class that is accepted.
+  std::string text() const { return functions + header; }
   /// Of a header in C: the bytes at its beginning that say nothing about the
   /// workload, which are types and helpers.
   size_t helperBytes = 0;
@@ -43,9 +45,9 @@ struct CoreInstance {
   bool acceptsTF32 = false;
   /// Whether f32 operands of products may be rounded to f16: class `half`.
   bool acceptsHalf = false;
-  /// It sums products of f32 in f32: where those may be rounded, that hides
-  /// what fast functions of sums are off by.
-  bool sumsF32 = false;
+  /// It sums products of f32: where those may be rounded to TF32, that hides
+  /// what its functions are off by as fast ones.
+  bool hidesFastFunctions = false;
   /// Each element of an operand takes part in one result only: what a program
   /// of products is built to use again is not there, so that a family of
   /// another core is preferred.

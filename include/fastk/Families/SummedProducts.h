@@ -61,7 +61,7 @@ bool matchSummedProducts(mlir::Block &body, SummedProducts &found,
                          std::string &why);
 
 /// Whether factors and results are f32.
-inline bool sumsF32(const SummedProducts &products) {
+inline bool productsAreF32(const SummedProducts &products) {
   return products.lhsElem == catalog::Elem::F32 &&
          products.rhsElem == catalog::Elem::F32 &&
          products.resultElem == catalog::Elem::F32;
