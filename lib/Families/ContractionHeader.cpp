@@ -87,8 +87,7 @@ families::describeCore(const Contraction &contraction, std::string &why) {
   }
   CoreInstance core;
   core.header = std::move(*header);
-  core.hidesFastFunctions = productsAreF32(contraction) &&
-                            allowsFastFunctions(*contraction.op->getBlock());
+  core.hidesFastFunctions = hidesFastFunctions(contraction);
   core.inputs = contraction.program.buffers.size();
   core.isWithoutReuse = contraction.mSize == 1 || contraction.nSize == 1;
   core.isSplit = contraction.sizeOfSplit.has_value();

@@ -124,8 +124,7 @@ families::describeCore(const Convolution &convolution, std::string &why) {
     return std::nullopt;
   CoreInstance core;
   core.header = std::move(*header);
-  core.hidesFastFunctions = productsAreF32(convolution) &&
-                            allowsFastFunctions(*convolution.op->getBlock());
+  core.hidesFastFunctions = hidesFastFunctions(convolution);
   core.inputs = convolution.program.buffers.size();
   core.isProduct = !convolution.hasWindow;
   core.buffers["X"] = "in" + std::to_string(convolution.x.input);

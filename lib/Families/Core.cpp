@@ -146,9 +146,11 @@ families::findCore(StringRef name, mlir::Block &pattern, StringRef target,
 void families::acceptClass(CoreInstance &core, StringRef precision) {
   core.acceptsTF32 = precision != "ieee";
   core.acceptsHalf = precision == "half";
-  core.functions = core.acceptsTF32 && core.hidesFastFunctions
-                       ? fastFunctionsFor(core.header)
-                       : std::string();
+}
+
+std::string CoreInstance::functions() const {
+  return acceptsTF32 && hidesFastFunctions ? fastFunctionsFor(header)
+                                           : std::string();
 }
 
 /// The workload as the same core, but otherwise; nothing: it is no other.

@@ -33,6 +33,12 @@ bool families::allowsFastFunctions(Block &body) {
   return !body.walk(visit).wasInterrupted();
 }
 
+bool families::hidesFastFunctions(const SummedProducts &products) {
+  return products.lhsElem == Elem::F32 && products.rhsElem == Elem::F32 &&
+         products.resultElem == Elem::F32 &&
+         allowsFastFunctions(*products.op->getBlock());
+}
+
 void HeaderText::writeTypes(Block &body, Elem result) {
   isFast = (result == Elem::F16 || result == Elem::BF16) &&
            allowsFastFunctions(body);

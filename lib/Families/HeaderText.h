@@ -86,6 +86,9 @@ std::optional<CoreInstance> describeByHeader(const FoundCore &core,
 /// results are rounded: fastErf() is off by a part of 1, which nothing hides
 /// where it is small and 1 is not added.
 bool allowsFastFunctions(mlir::Block &body);
+/// Whether rounding factors to TF32 hides what these are off by: factors and
+/// results are f32.
+bool hidesFastFunctions(const SummedProducts &products);
 
 /// Whether a program for GPUs cannot write out the operand `name`, which has so
 /// many elements with the ends of its rows and which no tensor map describes:

@@ -31,9 +31,9 @@ struct CoreInstance {
   std::string core;
   std::string header;
   /// In front of it: functions that are as exact as the accepted class needs.
-  std::string functions = {};
+  std::string functions() const;
   /// What the compiler writes for the workload in the class that is accepted.
-  std::string text() const { return functions + header; }
+  std::string text() const { return functions() + header; }
   /// Of a header in C: the bytes at its beginning that say nothing about the
   /// workload, which are types and helpers.
   size_t helperBytes = 0;

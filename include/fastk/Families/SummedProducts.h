@@ -60,13 +60,6 @@ struct SummedProducts {
 bool matchSummedProducts(mlir::Block &body, SummedProducts &found,
                          std::string &why);
 
-/// Whether factors and results are f32.
-inline bool productsAreF32(const SummedProducts &products) {
-  return products.lhsElem == catalog::Elem::F32 &&
-         products.rhsElem == catalog::Elem::F32 &&
-         products.resultElem == catalog::Elem::F32;
-}
-
 /// Variables that a factor moves with. Nothing: \p why says what is wrong.
 std::optional<llvm::SmallBitVector>
 varsOf(const SummedProducts &products, mlir::Value factor, std::string &why);
