@@ -81,7 +81,7 @@ def compile_cuda(source, arch):
         nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
         nvrtc.nvrtcGetProgramLog(program, log)
-        raise CudaError("kernel.cu does not compile: " + log.value.decode()[:2000])
+        raise CudaError("kernel.cu does not compile: " + log.value.decode()[-2000:])
     nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
     cubin = ctypes.create_string_buffer(size.value)
     nvrtc.nvrtcGetCUBIN(program, cubin)

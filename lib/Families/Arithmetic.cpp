@@ -7,6 +7,7 @@
 
 #include "fastk/Families/Emitter.h"
 
+#include "Quotients.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -183,6 +184,23 @@ CValue Scope::product(const BodyOp &o, const std::string &a,
   return define(o.elem, o.vector, function + "(" + a + ", " + b + ")");
 }
 
+/// Nothing: \p o is as exact as it is written.
+std::optional<CValue> Scope::inexactQuotient(const BodyOp &o) {
+  if (program.dialect != Program::Dialect::Cuda || o.elem != Elem::F32 ||
+      !families::mayBeInexact(o.op))
+    return std::nullopt;
+  if (isa<math::RsqrtOp>(o.op))
+    return mapCall("rsqrt", o.elem, o.in);
+  Value divisor = o.op->getOperand(1);
+  if (std::optional<float> inverse = families::inverseOf(divisor)) {
+    auto type = Float32Type::get(o.op->getContext());
+    CValue factor = literal(FloatAttr::get(type, *inverse), type);
+    return product(o, arg(o, 0), factor.text);
+  }
+  return define(o.elem, false,
+                "fk_divide(" + arg(o, 0) + ", " + arg(o, 1) + ")");
+}
+
 /// Of arithmetic on floats.
 std::optional<CValue> Scope::floatOp(const BodyOp &o) {
   using Result = std::optional<CValue>;
@@ -192,6 +210,8 @@ std::optional<CValue> Scope::floatOp(const BodyOp &o) {
       .Case<arith::MulFOp>(
           [&](auto) { return product(o, arg(o, 0), arg(o, 1)); })
       .Case<arith::DivFOp>([&](auto) {
+        if (std::optional<CValue> quotient = inexactQuotient(o))
+          return *quotient;
         // A division of many by one can be one division and products.
         if (o.in[0].vector && !o.in[1].vector) {
           program.sharedDivisors = true;
@@ -376,6 +396,8 @@ std::optional<CValue> Scope::numberFunction(const BodyOp &o) {
                           arg(o, 1) + ")");
       })
       .Case<math::RsqrtOp>([&](auto) {
+        if (std::optional<CValue> inverse = inexactQuotient(o))
+          return *inverse;
         CValue root = builtin(o, "sqrt", "sqrt");
         CValue one = unify(
             {o.elem == Elem::F64 ? "1.0" : "1.0f", o.elem, false}, o.vector);

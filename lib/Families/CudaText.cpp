@@ -53,6 +53,8 @@ FASTK_DEVICE float fk_maxs_f32(float a, float b) { float r; asm("max.NaN.f32 %0,
 FASTK_DEVICE float fk_mins_f32(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 FASTK_DEVICE float fk_maxnums_f32(float a, float b) { return fmaxf(a, b); }
 FASTK_DEVICE float fk_minnums_f32(float a, float b) { return fminf(a, b); }
+// 2 ulp off at most, without a branch.
+FASTK_DEVICE float fk_divide(float a, float b) { float r; asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 )";
 
 /// exp by one multiplication and ex2.approx; erf by Abramowitz and Stegun's

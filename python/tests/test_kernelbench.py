@@ -6,6 +6,7 @@
 # ===----------------------------------------------------------------------===#
 """The runner of KernelBench's problems, on a checkout of the tests' own problems."""
 
+import copy
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from compiled import BIN
 from conftest import PYTHON
 
 from fastk.importer.pins import TORCH
-from fastk.kernelbench import measure, page, rows
+from fastk.kernelbench import measure, page, rounded, rows
 from fastk.kernelbench.problems import Problem, draw_inputs, load, make_module
 
 HEAD = "import torch\nimport torch.nn as nn\n\n\n"
@@ -324,6 +325,68 @@ def test_operands_of_10_bits_are_right_where_they_were_accepted(accepts, mine, s
     got = [exact.float() + mine * torch.tensor([0.0, 1.0])]
     said = measure._errors(got, [exact.float()], [exact], measure.limit_of(accepts))
     assert said.get("status", "ok") == status, said
+
+
+def test_ten_bits_are_the_nearest():
+    values = torch.tensor([1.0, 1 + 2**-11, 1 + 3 * 2**-11, 1 + 2**-11 + 2**-20, -3e38, torch.inf, torch.nan])
+    want = torch.tensor([1.0, 1.0, 1 + 2**-9, 1 + 2**-10, -3e38, torch.inf, torch.nan])
+    got = rounded.to_ten_bits(values.double())
+    assert got.dtype == torch.double
+    torch.testing.assert_close(got.float(), want, rtol=2**-11, atol=0, equal_nan=True)
+    assert torch.equal(got[:4], want[:4].double())
+
+
+@pytest.mark.parametrize(
+    ("accepts", "kinds"),
+    [
+        ("ieee", set()), ("tf32", {"convolution", "contraction"}),
+        ("ieee,convolution=tf32", {"convolution"}), ("half,contraction=ieee", {"convolution"}),
+        ("tf32,attention=ieee", {"convolution", "contraction"}),
+    ],
+)  # fmt: skip
+def test_what_an_accepted_class_rounds(accepts, kinds):
+    assert rounded.kinds_of(accepts) == kinds
+
+
+class _ConvolutionAndProduct(torch.nn.Module):
+    """A norm of what hardly differs, behind a convolution, and a product."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution = torch.nn.Conv2d(3, 8, 3)
+        self.linear = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.convolution(x)
+        x = torch.nn.functional.instance_norm(x, eps=0.0)
+        return self.linear(x.mean((2, 3)) + x[:, :, 0, 0])
+
+
+def test_a_norm_makes_more_of_rounded_operands():
+    torch.manual_seed(3)
+    module = _ConvolutionAndProduct()
+    # Neighbours hardly differ: what rounding changes, a norm divides by little.
+    inputs = [1.0 + 1e-3 * torch.rand(2, 3, 16, 16)]
+    state = copy.deepcopy(module.state_dict())
+    with torch.no_grad():
+        exact, short = measure._exact(module, state, inputs)
+        same, _ = measure._exact(module, state, inputs, "ieee")
+        coarse, _ = measure._exact(module, state, inputs, "ieee,convolution=tf32")
+        both, _ = measure._exact(module, state, inputs, "tf32")
+    assert not short and torch.equal(exact[0], same[0])
+    assert not torch.equal(coarse[0], both[0])
+    cost = measure._largest(coarse[0], exact[0])
+    assert cost > measure.TEN_BITS_LIMIT
+    scale = exact[0].abs().max()
+    for share, status in ((1.9, "ok"), (2.1, "wrong")):
+        got = exact[0].clone().flatten()
+        got[exact[0].abs().argmax()] += share * min(cost, measure.MOST_LIMIT / 2) * scale
+        got = [got.view_as(exact[0])]
+        said = measure._errors(got, exact, exact, measure.TEN_BITS_LIMIT)
+        assert said["status"] == "wrong"
+        measure._beside_rounded(said, coarse, exact)
+        assert said.get("status", "ok") == status, said
+        assert ("rounded operands alone" in said.get("reason", "")) == (status == "wrong")
 
 
 def test_what_fastk_opt_is_told(checkout, tmp_path):

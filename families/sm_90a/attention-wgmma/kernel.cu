@@ -87,9 +87,12 @@ FASTK_WGMMA_16(wgmmaBF16, 88, 88, 89, 90, 91, 92, "m64n176k16", "bf16")
 #define SCALE_LOG2 1.44269504088896340736f
 #endif
 
-// Weights are computed times a power of two, for which f16 has room above 1 and needs it below.
+// Weights are computed times a power of two, for which f16 has room above 1 and needs it below. They are relative to the
+// largest score of a row so far, or to one of before that is smaller by no more than STALE in log2: then sums need not be
+// scaled. 2^15 is the largest power of two in f16.
+#define STALE 4.0f
 #if Q_IS_F16
-#define WEIGHT_SHIFT 15.0f
+#define WEIGHT_SHIFT (15.0f - STALE)
 #else
 #define WEIGHT_SHIFT 0.0f
 #endif
@@ -137,6 +140,8 @@ struct Schedule {
 // What a warpgroup knows of its rows; a thread has two, 8 apart.
 struct Rows {
   float most[2], sum[2], factor[2];
+  // All factors of the warp are 1.
+  bool stay;
 };
 
 // Scores become weights, and `rows.factor` what sums of before are to be multiplied by.
@@ -178,7 +183,8 @@ static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, i32 batch, i32 m,
         s[i] = -FASTK_INFINITY;
     }
   }
-  float base[2], shift[2], sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  float next[2], base[2], shift[2], sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  bool stays = true;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float most[2] = {s[2 * half], s[2 * half + 1]};
@@ -187,13 +193,20 @@ static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, i32 batch, i32 m,
       most[0] = fmaxf(most[0], s[i + 2 * half]);
       most[1] = fmaxf(most[1], s[i + 2 * half + 1]);
     }
-    float next = fmaxf(rows.most[half], fmaxf(most[0], most[1]));
-    next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
-    next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
+    next[half] = fmaxf(rows.most[half], fmaxf(most[0], most[1]));
+    next[half] = fmaxf(next[half], __shfl_xor_sync(0xffffffffu, next[half], 1));
+    next[half] = fmaxf(next[half], __shfl_xor_sync(0xffffffffu, next[half], 2));
+    stays = stays && (next[half] - rows.most[half]) * SCALE_LOG2 <= STALE;
+  }
+  rows.stay = __all_sync(0xffffffffu, stays);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    if (rows.stay)
+      next[half] = rows.most[half];
     // A row without a key so far.
-    base[half] = next == -FASTK_INFINITY ? 0.0f : next;
-    rows.factor[half] = exp2Fast((rows.most[half] - base[half]) * SCALE_LOG2);
-    rows.most[half] = next;
+    base[half] = next[half] == -FASTK_INFINITY ? 0.0f : next[half];
+    rows.factor[half] = rows.stay ? 1.0f : exp2Fast((rows.most[half] - base[half]) * SCALE_LOG2);
+    rows.most[half] = next[half];
     shift[half] = fmaf(base[half], -SCALE_LOG2, WEIGHT_SHIFT);
   }
   // One step is enough where rounding of the product leaves the largest weight near 1.
@@ -477,7 +490,9 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
       mbarArrive(&emptyV[v.stage]);                                                                                    \
     v.next();                                                                                                          \
     packWeights(p, s);                                                                                                 \
-    _Pragma("unroll") for (int i = 0; i < E_PAD / 2; ++i) o[i] *= rows.factor[(i / 2) % 2];                            \
+    if (!rows.stay) {                                                                                                  \
+      _Pragma("unroll") for (int i = 0; i < E_PAD / 2; ++i) o[i] *= rows.factor[(i / 2) % 2];                          \
+    }                                                                                                                  \
   }
       --j;
 #pragma unroll 1

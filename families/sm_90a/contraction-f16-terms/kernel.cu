@@ -71,9 +71,11 @@ static FASTK_DEVICE float powerOf2(i32 e) { return __int_as_float((e + 127) << 2
 // ---------------------------------------------------------------------------------------------------------------------
 // The pre-pass: a block splits 32 rows of one chunk, a warp four of them.
 
-// Where the terms of a row do not lie together, a warp loads lines of eight rows at four terms, and they are turned in
-// shared memory. With this pitch lanes meet different banks, and four terms of a row can be read at once.
+// Where the terms of a row do not lie together, they are turned in shared memory, of which 48 KB need not be asked for.
 #define TURNED_PITCH (KC + 4)
+#define TURNED_BYTES (32 * TURNED_PITCH * 4)
+#define TURNS_A (!A_K_MAJOR && TURNED_BYTES <= 48 * 1024)
+#define TURNS_B (!B_K_MAJOR && TURNED_BYTES <= 48 * 1024)
 
 template <bool OF_B>
 static FASTK_DEVICE float elementOf(i32 b, i32 row, i32 k, OPERAND_PARAMETERS) {
@@ -83,6 +85,8 @@ static FASTK_DEVICE float elementOf(i32 b, i32 row, i32 k, OPERAND_PARAMETERS) {
     return float(elementA(OPERANDS, b, row, k));
 }
 
+// A warp loads lines of eight rows at four terms. With this pitch lanes meet different banks, and four terms of a row can
+// be read at once.
 template <bool OF_B>
 static FASTK_DEVICE void turnGroup(float *turned, i32 b, i32 firstRow, i32 firstK, OPERAND_PARAMETERS) {
   constexpr i32 rows = OF_B ? N : M;
@@ -105,7 +109,7 @@ static FASTK_DEVICE void turnGroup(float *turned, i32 b, i32 firstRow, i32 first
 }
 
 template <bool OF_B>
-static FASTK_DEVICE void splitGroup(u32 index, u16 *to, i32 *exponents, u32 *info, const float *plain,
+static FASTK_DEVICE void splitGroup(u32 index, u16 *to, i32 *exponents, u32 *info, const float *plain, float *turned,
                                     OPERAND_PARAMETERS) {
   constexpr i32 rows = OF_B ? N : M;
   constexpr i32 paddedRows = OF_B ? B_ROWS : A_ROWS;
@@ -127,9 +131,7 @@ static FASTK_DEVICE void splitGroup(u32 index, u16 *to, i32 *exponents, u32 *inf
   const i32 row0 = (i32)(group * 32) + warp * 4;
   const i32 k0 = chunk * KC + lane * 4;
 
-  // 48 KB of shared memory need not be asked for.
-  constexpr bool isTurned = !(OF_B ? B_K_MAJOR : A_K_MAJOR) && KC <= 256;
-  __shared__ __align__(16) float turned[isTurned ? 32 * TURNED_PITCH : 4];
+  constexpr bool isTurned = OF_B ? TURNS_B : TURNS_A;
   if constexpr (isTurned)
     turnGroup<OF_B>(turned, b, (i32)(group * 32), chunk * KC, OPERANDS);
 
@@ -139,14 +141,13 @@ static FASTK_DEVICE void splitGroup(u32 index, u16 *to, i32 *exponents, u32 *inf
 #pragma unroll
     for (int q = 0; q < pieces; ++q) {
       const i32 row = row0 + r, k = k0 + q * 128;
-      bool done = false;
       if constexpr (isTurned) {
         const float4 x = *(const float4 *)(turned + (warp * 4 + r) * TURNED_PITCH + lane * 4 + q * 128);
         v[r][q][0] = x.x;
         v[r][q][1] = x.y;
         v[r][q][2] = x.z;
         v[r][q][3] = x.w;
-        done = true;
+        continue;
       }
       if constexpr (vector) {
         if (row < rows && k + 4 <= K) {
@@ -164,18 +165,12 @@ static FASTK_DEVICE void splitGroup(u32 index, u16 *to, i32 *exponents, u32 *inf
           v[r][q][1] = x.y;
           v[r][q][2] = x.z;
           v[r][q][3] = x.w;
-          done = true;
+          continue;
         }
       }
-      if (!done) {
 #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          float x = 0.0f;
-          if (row < rows && k + j < K)
-            x = elementOf<OF_B>(b, row, k + j, OPERANDS);
-          v[r][q][j] = x;
-        }
-      }
+      for (int j = 0; j < 4; ++j)
+        v[r][q][j] = row < rows && k + j < K ? elementOf<OF_B>(b, row, k + j, OPERANDS) : 0.0f;
     }
 
   bool exact = false, wide = false;
@@ -266,6 +261,7 @@ split(u16 *toA, u16 *toB, i32 *exponentsA, i32 *exponentsB, u32 *infoA, u32 *inf
       const float *plainB,
 #endif
       OPERAND_PARAMETERS) {
+  __shared__ __align__(16) float turned[TURNS_A || TURNS_B ? TURNED_BYTES / 4 : 4];
   const u32 block = blockIdx.x;
   if (block < (u32)(A_SPLIT_BLOCKS)) {
 #if A_VECTOR
@@ -273,14 +269,14 @@ split(u16 *toA, u16 *toB, i32 *exponentsA, i32 *exponentsB, u32 *infoA, u32 *inf
 #else
     const float *plain = nullptr;
 #endif
-    splitGroup<false>(block, toA, exponentsA, infoA, plain, OPERANDS);
+    splitGroup<false>(block, toA, exponentsA, infoA, plain, turned, OPERANDS);
   } else {
 #if B_VECTOR
     const float *plain = (const float *)((const unsigned char *)plainB + B_OFFSET);
 #else
     const float *plain = nullptr;
 #endif
-    splitGroup<true>(block - (u32)(A_SPLIT_BLOCKS), toB, exponentsB, infoB, plain, OPERANDS);
+    splitGroup<true>(block - (u32)(A_SPLIT_BLOCKS), toB, exponentsB, infoB, plain, turned, OPERANDS);
   }
   launchNext();
 }

@@ -200,23 +200,34 @@ static FASTK_DEVICE Tile ofPhase(Tile tile, i32 phase) {
   return tile;
 }
 
-// Where a place of the kernel meets X: coordinates of the first pixel's element, or that it meets zeros alone.
-struct Tap {
-  i32 z, y, x;
-  bool meets;
+// Places of the kernel along an axis that meet elements of X in a phase, and not the zeros between them: each STEP-th from
+// the first on.
+constexpr i32 divisorOf(i32 a, i32 b) { return b == 0 ? a : divisorOf(b, a % b); }
+#define STEP_X (PHASES_X / divisorOf(DILATION_X, PHASES_X))
+#define STEP_Y (PHASES_Y / divisorOf(DILATION_Y, PHASES_Y))
+#define STEP_Z (PHASES_Z / divisorOf(DILATION_Z, PHASES_Z))
+
+struct Places {
+  i32 first, count;
 };
 
-static FASTK_DEVICE Tap tapOf(const Tile &tile, i32 tap) {
-  const i32 kx = tap % V_KERNEL_X, ky = tap / V_KERNEL_X % V_KERNEL_Y, kz = tap / (V_KERNEL_X * V_KERNEL_Y);
-  const i32 z = tile.phaseZ + kz * DILATION_Z - V_PADDING_Z, y = tile.phaseY + ky * DILATION_Y - V_PADDING_Y,
-            x = tile.phaseX + kx * DILATION_X - V_PADDING_X;
-  Tap found;
-  found.meets = z % PHASES_Z == 0 && y % PHASES_Y == 0 && x % PHASES_X == 0;
-  found.z = tile.z * V_STRIDE_Z + z / PHASES_Z;
-  found.y = tile.y * V_STRIDE_Y + y / PHASES_Y;
-  found.x = tile.x * V_STRIDE_X + x / PHASES_X;
+template <i32 Phases, i32 Step, i32 Dilation, i32 Padding, i32 Kernel>
+static FASTK_DEVICE Places placesOf(i32 phase) {
+  Places found = {0, 0};
+#pragma unroll
+  for (i32 k = 0; k < Step && k < Kernel; ++k)
+    if ((phase + k * Dilation - Padding) % Phases == 0)
+      found = {k, (Kernel - k + Step - 1) / Step};
   return found;
 }
+
+struct Met {
+  Places z, y, x;
+  FASTK_DEVICE Met(const Tile &tile)
+      : z(placesOf<PHASES_Z, STEP_Z, DILATION_Z, V_PADDING_Z, V_KERNEL_Z>(tile.phaseZ)),
+        y(placesOf<PHASES_Y, STEP_Y, DILATION_Y, V_PADDING_Y, V_KERNEL_Y>(tile.phaseY)),
+        x(placesOf<PHASES_X, STEP_X, DILATION_X, V_PADDING_X, V_KERNEL_X>(tile.phaseX)) {}
+};
 
 // Boxes of a tile's part that meet more than zeros.
 static FASTK_DEVICE u32 boxesOf(const Tile &tile) {
@@ -224,32 +235,43 @@ static FASTK_DEVICE u32 boxesOf(const Tile &tile) {
     const i32 left = ALL_BOXES - (i32)tile.part * PART_BOXES;
     return (u32)(left < 0 ? 0 : left < PART_BOXES ? left : PART_BOXES);
   }
-  u32 taps = 0;
-#pragma unroll 1
-  for (i32 tap = 0; tap < TAPS; ++tap)
-    taps += tapOf(tile, tap).meets;
-  return taps * V_CHUNKS;
+  const Met met(tile);
+  return (u32)(met.z.count * met.y.count * met.x.count * V_CHUNKS);
 }
 
-// Places of the kernel in their order, where there is one phase: a thread that loads has no time to divide.
+// Places of the kernel that a tile meets, in their order, and where the first pixel's element is for each: a thread that
+// loads has no time to divide.
 struct Walk {
-  Tap at;
-  i32 tap, kx, ky;
-  FASTK_DEVICE Walk(const Tile &tile, i32 first)
-      : at(tapOf(tile, first)), tap(first), kx(first % V_KERNEL_X), ky(first / V_KERNEL_X % V_KERNEL_Y) {}
+  i32 kz, ky, kx, z, y, x, countY, countX;
+  // The first is counted among all places where there is one phase, and is 0 else.
+  FASTK_DEVICE Walk(const Tile &tile, i32 first) {
+    const Met met(tile);
+    kz = met.z.first + first / (V_KERNEL_X * V_KERNEL_Y);
+    ky = met.y.first + first / V_KERNEL_X % V_KERNEL_Y;
+    kx = met.x.first + first % V_KERNEL_X;
+    z = tile.z * V_STRIDE_Z + (tile.phaseZ + kz * DILATION_Z - V_PADDING_Z) / PHASES_Z;
+    y = tile.y * V_STRIDE_Y + (tile.phaseY + ky * DILATION_Y - V_PADDING_Y) / PHASES_Y;
+    x = tile.x * V_STRIDE_X + (tile.phaseX + kx * DILATION_X - V_PADDING_X) / PHASES_X;
+    countY = met.y.count;
+    countX = met.x.count;
+  }
+  FASTK_DEVICE i32 place() const { return (kz * V_KERNEL_Y + ky) * V_KERNEL_X + kx; }
   FASTK_DEVICE void next() {
-    ++tap;
-    at.x += DILATION_X;
-    if (++kx < V_KERNEL_X)
+    constexpr i32 moveX = STEP_X * DILATION_X / PHASES_X, moveY = STEP_Y * DILATION_Y / PHASES_Y;
+    kx += STEP_X;
+    x += moveX;
+    if (kx < V_KERNEL_X)
       return;
-    kx = 0;
-    at.x -= V_KERNEL_X * DILATION_X;
-    at.y += DILATION_Y;
-    if (++ky < V_KERNEL_Y)
+    kx -= countX * STEP_X;
+    x -= countX * moveX;
+    ky += STEP_Y;
+    y += moveY;
+    if (ky < V_KERNEL_Y)
       return;
-    ky = 0;
-    at.y -= V_KERNEL_Y * DILATION_Y;
-    at.z += DILATION_Z;
+    ky -= countY * STEP_Y;
+    y -= countY * moveY;
+    kz += STEP_Z;
+    z += STEP_Z * DILATION_Z / PHASES_Z;
   }
 };
 
@@ -383,7 +405,7 @@ static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const floa
 #pragma unroll
     for (i32 i = 0; i < AT_ONCE; ++i) {
       const i32 column = 4 * (first + i) + (i32)warp;
-      const i32 o = o0 + column < OUT_CHANNELS ? o0 + column : OUT_CHANNELS - 1;
+      const i32 o = CHANNELS_FIT || o0 + column < OUT_CHANNELS ? o0 + column : OUT_CHANNELS - 1;
       const Kept kept = keptOf(mine, (u32)(first + i));
 #pragma unroll
       for (i32 j = 0; j < JOINED; ++j) {
@@ -395,7 +417,7 @@ static FASTK_DEVICE void storeSums(OUT_TYPE *out, OPERAND_PARAMETERS, const floa
 #pragma unroll
     for (i32 i = 0; i < AT_ONCE; ++i) {
       const i32 o = o0 + 4 * (first + i) + (i32)warp;
-      if (OUT_CHANNELS % BN != 0 && o >= OUT_CHANNELS)
+      if (!CHANNELS_FIT && o >= OUT_CHANNELS)
         continue;
 #pragma unroll
       for (i32 j = 0; j < JOINED; ++j) {
@@ -459,6 +481,34 @@ struct Place {
   }
 };
 
+// Where a warpgroup reads the ring: it holds the stage that it multiplied last, until its products are done.
+struct Reader {
+  u64 *full, *empty;
+  Place at;
+  u32 held;
+  bool holds;
+  FASTK_DEVICE void release(u32 lane) {
+    if (holds && lane == 0)
+      mbarArrive(&empty[held]);
+    holds = false;
+  }
+};
+
+// Multiplies `Boxes` boxes of the next stage. W lies in the stage, or where it is kept.
+template <int Boxes>
+static FASTK_DEVICE void multiplyNext(float (&d)[BLOCKS][BN / 2], Reader &reader, u64 a, u64 b, u64 keptW, u32 lane) {
+  mbarWait(&reader.full[reader.at.stage], reader.at.parity);
+  const u64 stage = (u64)(reader.at.stage * (STAGE_BYTES / 16));
+  wgmmaFence();
+  multiply<Boxes>(d, a + stage, b + (KEEPS_W ? keptW : stage));
+  wgmmaCommit();
+  wgmmaWait<1>();
+  reader.release(lane);
+  reader.held = reader.at.stage;
+  reader.holds = true;
+  reader.at.next();
+}
+
 extern "C" __global__ void __launch_bounds__(384, 1)
 convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CUtensorMap mapW, OUT_TYPE *out,
             float *parts, OPERAND_PARAMETERS) {
@@ -504,22 +554,15 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
           i32 chunk = (i32)tile.part * PART_BOXES % V_CHUNKS;
 #pragma unroll 1
           while (left > 0) {
-            if (PHASES > 1) {
-              walk.at = tapOf(tile, walk.tap);
-              if (!walk.at.meets) {
-                ++walk.tap;
-                continue;
-              }
-            }
             unsigned char *x = smem + at.stage * STAGE_BYTES + box * X_BOX;
             unsigned char *w = smem + at.stage * STAGE_BYTES + BOXES * X_BOX + box * W_BOX;
             if (box == 0) {
               mbarWait(&empty[at.stage], at.parity);
               mbarExpectTx(&full[at.stage], (u32)(left < BOXES ? left : BOXES) * (STAGE_BYTES / BOXES));
             }
-            tmaLoad5D(x, &mapX, &full[at.stage], c0 + chunk * X_BOX_CHANNELS, walk.at.x, walk.at.y, walk.at.z, n);
+            tmaLoad5D(x, &mapX, &full[at.stage], c0 + chunk * X_BOX_CHANNELS, walk.x, walk.y, walk.z, n);
             if (!KEEPS_W)
-              tmaLoad4D(w, &mapW, &full[at.stage], chunk * (ROW_BYTES / 2), walk.tap, tile.column, tile.group);
+              tmaLoad4D(w, &mapW, &full[at.stage], chunk * (ROW_BYTES / 2), walk.place(), tile.column, tile.group);
             if (++chunk == V_CHUNKS) {
               chunk = 0;
               walk.next();
@@ -544,7 +587,7 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
     float *sums = (float *)(smem + SUM_OFFSET + w * SUM_BYTES);
 
     float d[JOINED][BLOCKS][BN / 2];
-    Place at = {0, 0};
+    Reader reader = {full, empty, {0, 0}, 0, false};
     u32 turn = 0;
     // Which stage is meant is known only to who waits for no more than the next: so a warpgroup begins when the other
     // has met all stages of its tile.
@@ -559,11 +602,9 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
       for (int phase = 0; phase < JOINED; ++phase)
         all += boxesOfPhase[phase] = boxesOf(ofPhase(tile, phase));
       if (PINGPONG && turn != w) {
-        at.skip((all + BOXES - 1) / BOXES);
+        reader.at.skip((all + BOXES - 1) / BOXES);
         continue;
       }
-      u32 previous = at.stage;
-      bool isFirst = true;
       if (PINGPONG)
         barSync(1 + w, 256);
 #pragma unroll
@@ -575,43 +616,19 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
           for (int i = 0; i < BN / 2; ++i)
             d[phase][block][i] = 0.0f;
 #pragma unroll 1
-        for (u32 step = 0; step < boxes / BOXES; ++step) {
-          mbarWait(&full[at.stage], at.parity);
-          const u64 stage = (u64)(at.stage * (STAGE_BYTES / 16));
-          wgmmaFence();
-          multiply<BOXES>(d[phase], descA + stage, descB + (KEEPS_W ? (u64)(step * (BOXES * W_BOX / 16)) : stage));
-          wgmmaCommit();
-          wgmmaWait<1>();
-          if (!isFirst && lane == 0)
-            mbarArrive(&empty[previous]);
-          isFirst = false;
-          previous = at.stage;
-          at.next();
-        }
+        for (u32 step = 0; step < boxes / BOXES; ++step)
+          multiplyNext<BOXES>(d[phase], reader, descA, descB, (u64)(step * (BOXES * W_BOX / 16)), lane);
         // The last part has the boxes that fill no stage.
-        if (ALL_BOXES % BOXES != 0 && boxes % BOXES != 0) {
-          mbarWait(&full[at.stage], at.parity);
-          const u64 stage = (u64)(at.stage * (STAGE_BYTES / 16));
-          wgmmaFence();
-          multiply<ALL_BOXES % BOXES>(
-              d[phase], descA + stage, descB + (KEEPS_W ? (u64)(ALL_BOXES / BOXES * (BOXES * W_BOX / 16)) : stage));
-          wgmmaCommit();
-          wgmmaWait<1>();
-          if (!isFirst && lane == 0)
-            mbarArrive(&empty[previous]);
-          isFirst = false;
-          previous = at.stage;
-          at.next();
-        }
+        if (ALL_BOXES % BOXES != 0 && boxes % BOXES != 0)
+          multiplyNext<ALL_BOXES % BOXES>(d[phase], reader, descA, descB,
+                                          (u64)(ALL_BOXES / BOXES * (BOXES * W_BOX / 16)), lane);
         // Before sums of another phase are defined, those of this one are done.
         if (phase + 1 < JOINED) {
           wgmmaWait<0>();
 #pragma unroll
           for (int block = 0; block < BLOCKS; ++block)
             wgmmaHold(d[phase][block]);
-          if (!isFirst && lane == 0)
-            mbarArrive(&empty[previous]);
-          isFirst = true;
+          reader.release(lane);
         }
       }
       if (PINGPONG)
@@ -620,8 +637,7 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
 #pragma unroll
       for (int block = 0; block < BLOCKS; ++block)
         wgmmaHold(d[JOINED - 1][block]);
-      if (!isFirst && lane == 0)
-        mbarArrive(&empty[previous]);
+      reader.release(lane);
 
 #pragma unroll
       for (int block = 0; block < BLOCKS; ++block) {

@@ -343,6 +343,7 @@ private:
   std::string arg(const BodyOp &o, unsigned i);
   CValue infix(const BodyOp &o, const char *symbol);
   CValue product(const BodyOp &o, const std::string &a, const std::string &b);
+  std::optional<CValue> inexactQuotient(const BodyOp &o);
   CValue call1(const BodyOp &o, const char *vectorName, const char *libm);
   CValue builtin(const BodyOp &o, const char *name, const char *libm);
   CValue compareFloats(mlir::arith::CmpFPredicate predicate, CValue a,

@@ -139,6 +139,8 @@ def _timed(row):
         return f"{each['median']:.3f}" if "median" in each else each.get("reason", "")
 
     error = f"{said['error']:.1e}" + ("" if said["exact"] else "\\*")
+    if "rounded_error" in said:
+        error += f" (rounded operands alone {said['rounded_error']:.1e})"
     return (
         f"| {row['problem']} | {ratio(row):.2f} | {of('fastk')} | {of('eager')} "
         f"| {of('compile')} | {error} | {said['eager_error']:.1e} "

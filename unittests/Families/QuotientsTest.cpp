@@ -1,0 +1,104 @@
+//===- QuotientsTest.cpp - Divisions that take no branch ------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaOnHost.h"
+#include "Matched.h"
+#include "fastk/Families/Pointwise.h"
+#include "fastk/Families/PointwiseText.h"
+#include "gmock/gmock.h"
+
+using namespace fastk;
+using namespace fastk::families;
+using namespace fastk::test;
+using testing::HasSubstr;
+using testing::Not;
+
+using MatchedPointwise = Matched<PointwiseText, matchPointwise>;
+
+/// Elements x and y as %v, which lines make.
+static PointwiseText textOf(const std::string &lines,
+                            const std::string &result = "f32") {
+  PointwiseText text;
+  text.operands = {{"x", "rc"}, {"y", "rc"}};
+  text.lines = lines;
+  text.value = "%v";
+  text.result = result;
+  return text;
+}
+
+static std::string headerOf(const PointwiseText &text) {
+  MatchedPointwise matched(text);
+  return matched.header();
+}
+
+static std::string by(const std::string &constant) {
+  return headerOf(textOf("    %d = arith.constant " + constant +
+                         " : f32\n    %u = arith.addf %x, %y : f32\n"
+                         "    %v = arith.divf %u, %d : f32\n"));
+}
+
+TEST(QuotientsTest, TakeNoBranch) {
+  EXPECT_THAT(headerOf(textOf("    %v = arith.divf %x, %y : f32\n")),
+              HasSubstr(" = fk_divide("));
+  // Results that are rounded have the same.
+  EXPECT_THAT(headerOf(textOf("    %v = arith.divf %x, %y : f32\n", "f16")),
+              HasSubstr(" = fk_divide("));
+  EXPECT_THAT(headerOf(textOf("    %u = arith.addf %x, %y : f32\n"
+                              "    %v = math.rsqrt %u : f32\n")),
+              HasSubstr(" = rsqrtf("));
+}
+
+TEST(QuotientsTest, ByAConstantAreProducts) {
+  EXPECT_THAT(by("6.0"), HasSubstr(" * 0x1.555556p-3f;"));
+  EXPECT_THAT(by("-8.0"), HasSubstr(" * (-0x1p-3f);"));
+}
+
+/// Where the inverse is zero, infinite or has lost digits.
+TEST(QuotientsTest, ByAConstantWithoutAnInverseAreNot) {
+  for (const char *constant :
+       {"0.0", "0x7F800000", "0x7FC00000", "0x7F000000", "0x00000001"})
+    EXPECT_THAT(by(constant), HasSubstr(" = fk_divide(")) << constant;
+}
+
+/// 2.9999998 is less than 3, and its floor is 2.
+TEST(QuotientsTest, AreExactWhereAStepFollows) {
+  EXPECT_THAT(headerOf(textOf("    %q = arith.divf %x, %y : f32\n"
+                              "    %v = math.floor %q : f32\n")),
+              Not(HasSubstr(" = fk_divide(")));
+  // Wherever it is.
+  EXPECT_THAT(headerOf(textOf("    %q = arith.divf %x, %y : f32\n"
+                              "    %s = arith.addf %q, %x : f32\n"
+                              "    %i = arith.fptosi %s : f32 to i32\n"
+                              "    %v = arith.sitofp %i : i32 to f32\n")),
+              Not(HasSubstr(" = fk_divide(")));
+  EXPECT_THAT(headerOf(textOf("    %q = arith.divf %x, %y : f32\n"
+                              "    %c = arith.cmpf oge, %q, %x : f32\n"
+                              "    %v = arith.select %c, %x, %y : f32\n")),
+              Not(HasSubstr(" = fk_divide(")));
+}
+
+TEST(QuotientsTest, OthersMayBeCompared) {
+  EXPECT_THAT(headerOf(textOf("    %c = arith.cmpf oge, %y, %x : f32\n"
+                              "    %s = arith.select %c, %x, %y : f32\n"
+                              "    %v = arith.divf %s, %y : f32\n")),
+              HasSubstr(" = fk_divide("));
+}
+
+TEST(QuotientsTest, AreWhatTheyWere) {
+  MatchedPointwise matched(textOf("    %d = arith.constant 6.0 : f32\n"
+                                  "    %q = arith.divf %x, %d : f32\n"
+                                  "    %v = arith.divf %q, %y : f32\n"));
+  ASSERT_TRUE(matched.core) << matched.why;
+  EXPECT_EQ(runPointwise(matched.header(), *matched.form, 0, 0, R"(
+  for (long i = 0; i < elements; ++i) {
+    const double wanted = a0[i] / 6.0 / a1[i], off = out[i] - wanted;
+    if (!(fabs(off) <= 3e-7 * fabs(wanted)) && !(out[i] - out[i] != 0 && a1[i] == 0))
+      return bad(i, out[i], wanted);
+  }
+)"),
+            "");
+}
