@@ -4,9 +4,9 @@
 #
 #   scripts/replay-search.sh SEARCH FOLDER
 #
-# SEARCH is conv2d, groupnorm_silu, matmul_f16/branching or matmul_f16/sequential. FOLDER gets
-# record.jsonl, journal, bank and found.json (fastk-opt --report). Needs build/dev; another
-# build's programs are named in FASTK_BIN.
+# SEARCH is conv2d, conv2d_relu_maxpool, groupnorm_silu, matmul_f16/branching or
+# matmul_f16/sequential. FOLDER gets record.jsonl, journal, bank and found.json (fastk-opt
+# --report). Needs build/dev; another build's programs are named in FASTK_BIN.
 set -o errexit -o nounset -o pipefail
 case "${1:-}" in "" | -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ $# = 2 ] || { echo "replay-search.sh: give a search and a folder; see --help" >&2; exit 1; }
@@ -20,6 +20,10 @@ case "$1" in
     model=test/Inputs/golden/conv2d.mlir
     options=(--precision=half --rounds=6 --ideas=4 --implementations=2 --repairs=2
       --budget=tokens=718000,evaluations=97) ;;
+  conv2d_relu_maxpool)
+    model=test/Inputs/golden/conv2d_relu_maxpool.mlir
+    options=(--precision=half --rounds=2 --ideas=3 --implementations=1 --repairs=1
+      --budget=evaluations=4) ;;
   groupnorm_silu)
     model=docs/searches/groupnorm_silu/model.mlir
     options=(--rounds=4 --ideas=4 --implementations=2 --budget=evaluations=19) ;;
