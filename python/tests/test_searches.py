@@ -52,9 +52,9 @@ def test_a_shipped_family_is_the_reply_to_a_prompt():
     # Parameters have the values that were chosen for the workload.
     changes = [line for line in lines if line[0] in "+-" and "// tune:" not in line]
     # What was mended: what is not finite is multiplied exactly. What was added: operands whose
-    # rows do not lie along their terms are turned first.
-    assert len([line for line in changes if line[0] == "-"]) == 1
-    assert len(changes) < 50
+    # rows do not lie along their terms are turned first, and how a group of rows is loaded says so.
+    assert len([line for line in changes if line[0] == "-"]) < 20
+    assert len(changes) < 80
     assert any("0x7f800000u" in line for line in changes)
     assert any("turnGroup<OF_B>(" in line for line in changes)
 
