@@ -14,8 +14,10 @@
 namespace fastk::families {
 
 /// Whether a quotient, or the inverse of a root, may be off by 2 ulp of f32 on
-/// a GPU, where exact ones take a branch: it is compared with nothing itself,
-/// and its workload rounds nothing to whole numbers, where 2.9999998 is not 3.
+/// a GPU, where exact ones take a branch (div.full.f32 of the PTX ISA; rsqrtf()
+/// of the CUDA C++ Programming Guide): no comparison makes a step of it, in its
+/// own op or in one that reads it, and its workload rounds nothing to whole
+/// numbers, where 2.9999998 is not 3.
 bool mayBeInexact(mlir::Operation *quotient);
 
 /// 1 / \p divisor as f32, where that is a constant and its inverse a normal

@@ -88,6 +88,53 @@ TEST(QuotientsTest, OthersMayBeCompared) {
               HasSubstr(" = fk_divide("));
 }
 
+/// A sign is exact, and of two that are equal either may be the larger.
+TEST(QuotientsTest, MayBeComparedWhereNoStepFollows) {
+  const std::string quotient = "    %q = arith.divf %x, %y : f32\n";
+  EXPECT_THAT(
+      headerOf(textOf(quotient + "    %zero = arith.constant 0.0 : f32\n"
+                                 "    %c = arith.cmpf ogt, %q, %zero : f32\n"
+                                 "    %s = arith.mulf %q, %x : f32\n"
+                                 "    %v = arith.select %c, %q, %s : f32\n")),
+      HasSubstr(" = fk_divide("));
+  EXPECT_THAT(headerOf(textOf(quotient +
+                              "    %most = arith.constant 6.0 : f32\n"
+                              "    %c = arith.cmpf olt, %q, %most : f32\n"
+                              "    %v = arith.select %c, %q, %most : f32\n")),
+              HasSubstr(" = fk_divide("));
+}
+
+/// Two ops of a workload, the first of which divides: what the second makes of
+/// q.
+static std::string headerOfTwo(const std::string &lines) {
+  const std::string type = "tensor<8x64xf32>";
+  const std::string maps =
+      "{indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> "
+      "(r, c)>, affine_map<(r, c) -> (r, c)>], iterator_types = "
+      "[\"parallel\", \"parallel\"]}";
+  MatchedPointwise matched(
+      "func.func @f(%a: " + type + ", %b: " + type + ") -> " + type +
+      " {\n  %e = tensor.empty() : " + type + "\n  %0 = linalg.generic " +
+      maps + " ins(%a, %b : " + type + ", " + type + ") outs(%e : " + type +
+      ") {\n  ^bb0(%x: f32, %y: f32, %o: f32):\n"
+      "    %d = arith.divf %x, %y : f32\n    linalg.yield %d : f32\n  } -> " +
+      type + "\n  %1 = linalg.generic " + maps + " ins(%0, %a : " + type +
+      ", " + type + ") outs(%e : " + type +
+      ") {\n  ^bb0(%q: f32, %x: f32, %o: f32):\n" + lines +
+      "    linalg.yield %v : f32\n  } -> " + type + "\n  return %1 : " + type +
+      "\n}\n");
+  return matched.header();
+}
+
+TEST(QuotientsTest, AreExactWhereAnotherOpComparesThem) {
+  EXPECT_THAT(headerOfTwo("    %c = arith.cmpf oge, %q, %x : f32\n"
+                          "    %one = arith.constant 1.0 : f32\n"
+                          "    %v = arith.select %c, %one, %x : f32\n"),
+              Not(HasSubstr(" = fk_divide(")));
+  EXPECT_THAT(headerOfTwo("    %v = arith.addf %q, %x : f32\n"),
+              HasSubstr(" = fk_divide("));
+}
+
 TEST(QuotientsTest, AreWhatTheyWere) {
   MatchedPointwise matched(textOf("    %d = arith.constant 6.0 : f32\n"
                                   "    %q = arith.divf %x, %d : f32\n"
