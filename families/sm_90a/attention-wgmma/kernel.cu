@@ -89,8 +89,9 @@ FASTK_WGMMA_16(wgmmaBF16, 88, 88, 89, 90, 91, 92, "m64n176k16", "bf16")
 
 // Weights are computed times a power of two, for which f16 has room above 1 and needs it below. They are relative to the
 // largest score of a row so far, or to one of before that is smaller by no more than STALE in log2: then sums need not be
-// scaled. 2^15 is the largest power of two in f16.
-#define STALE 4.0f
+// scaled. (Where scores are computed, what they are computed of is loaded later by that.) 2^15 is the largest power of two
+// in f16.
+#define STALE (SCORE_IS_SCALED ? 4.0f : 0.0f)
 #if Q_IS_F16
 #define WEIGHT_SHIFT (15.0f - STALE)
 #else
@@ -183,32 +184,38 @@ static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, i32 batch, i32 m,
         s[i] = -FASTK_INFINITY;
     }
   }
-  float next[2], base[2], shift[2], sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  bool stays = true;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  float base[2], shift[2], sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  const auto largest = [&](int half) {
     float most[2] = {s[2 * half], s[2 * half + 1]};
 #pragma unroll
     for (int i = 4; i < BN / 2; i += 4) {
       most[0] = fmaxf(most[0], s[i + 2 * half]);
       most[1] = fmaxf(most[1], s[i + 2 * half + 1]);
     }
-    next[half] = fmaxf(rows.most[half], fmaxf(most[0], most[1]));
-    next[half] = fmaxf(next[half], __shfl_xor_sync(0xffffffffu, next[half], 1));
-    next[half] = fmaxf(next[half], __shfl_xor_sync(0xffffffffu, next[half], 2));
-    stays = stays && (next[half] - rows.most[half]) * SCALE_LOG2 <= STALE;
-  }
-  rows.stay = __all_sync(0xffffffffu, stays);
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    if (rows.stay)
-      next[half] = rows.most[half];
+    float next = fmaxf(rows.most[half], fmaxf(most[0], most[1]));
+    next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
+    return fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
+  };
+  const auto moveTo = [&](int half, float next) {
     // A row without a key so far.
-    base[half] = next[half] == -FASTK_INFINITY ? 0.0f : next[half];
+    base[half] = next == -FASTK_INFINITY ? 0.0f : next;
     rows.factor[half] = rows.stay ? 1.0f : exp2Fast((rows.most[half] - base[half]) * SCALE_LOG2);
-    rows.most[half] = next[half];
+    rows.most[half] = next;
     shift[half] = fmaf(base[half], -SCALE_LOG2, WEIGHT_SHIFT);
-  }
+  };
+#if SCORE_IS_SCALED
+  const float next[2] = {largest(0), largest(1)};
+  rows.stay = __all_sync(0xffffffffu, (next[0] - rows.most[0]) * SCALE_LOG2 <= STALE &&
+                                          (next[1] - rows.most[1]) * SCALE_LOG2 <= STALE);
+#pragma unroll
+  for (int half = 0; half < 2; ++half)
+    moveTo(half, rows.stay ? rows.most[half] : next[half]);
+#else
+  rows.stay = false;
+#pragma unroll
+  for (int half = 0; half < 2; ++half)
+    moveTo(half, largest(half));
+#endif
   // One step is enough where rounding of the product leaves the largest weight near 1.
   const bool isNear = fabsf(shift[0]) < 4.0e6f && fabsf(shift[1]) < 4.0e6f;
   if (SCORE_IS_SCALED && __all_sync(0xffffffffu, isNear)) {
