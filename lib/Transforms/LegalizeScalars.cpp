@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/APSInt.h"
 
 using namespace mlir;
 
@@ -41,35 +42,53 @@ static Value lowerOnIndices(FloatBuilder &b, Operation *op) {
   return arith::IndexCastOp::create(b, b.getIndexType(), copy->getResult(0));
 }
 
+/// x^exponent by products; null where it takes many, which are less accurate.
+static Value powerByProducts(FloatBuilder &b, Value x, int64_t exponent) {
+  Type type = x.getType(), f64 = b.getF64Type();
+  // What f64 multiplies is rounded once at the end: for f64 itself few
+  // products.
+  int64_t most = type.isF64() ? 4 : 64;
+  if (std::abs(exponent) > most)
+    return Value();
+  if (exponent == 0)
+    return b.constant(type, 1.0);
+  if (exponent == -1)
+    return b.div(b.constant(type, 1.0), x);
+  if (type.isF64() && exponent < 0)
+    return Value();
+  // Up to 4 f32 will do: halves have its precision and range to spare.
+  Type wide = exponent < 0 || exponent > 4         ? f64
+              : type.getIntOrFloatBitWidth() == 16 ? Type(b.getF32Type())
+                                                   : type;
+  Value power =
+      powerBySquaring(b.convert(x, wide), std::abs(exponent),
+                      [&](Value lhs, Value rhs) { return b.mul(lhs, rhs); });
+  if (exponent < 0)
+    power = b.div(b.constant(wide, 1.0), power);
+  return b.convert(power, type);
+}
+
+/// x^y; null where y is not a constant, or no whole number.
+static Value lowerPowF(FloatBuilder &b, math::PowFOp op) {
+  APFloat exponent(0.0);
+  APSInt whole(/*BitWidth=*/16, /*isUnsigned=*/false);
+  bool isExact;
+  if (!matchPattern(op.getRhs(), m_ConstantFloat(&exponent)) ||
+      exponent.convertToInteger(whole, APFloat::rmTowardZero, &isExact) !=
+          APFloat::opOK)
+    return Value();
+  return powerByProducts(b, op.getLhs(), whole.getSExtValue());
+}
+
 /// x^n. The sign is that of the exponent's parity, which an exponent converted
 /// to f64 no longer has beyond 2^53.
 static Value lowerFPowI(FloatBuilder &b, math::FPowIOp op, bool isOracle) {
   Type type = op.getType(), f64 = b.getF64Type();
   APInt constant;
-  // What f64 multiplies is rounded once at the end: for f64 itself few
-  // products.
-  int64_t most = type.isF64() ? 4 : 64;
   if (!isOracle && matchPattern(op.getRhs(), m_ConstantInt(&constant)) &&
-      constant.getSignificantBits() <= 8 &&
-      std::abs(constant.getSExtValue()) <= most) {
-    int64_t exponent = constant.getSExtValue();
-    if (exponent == 0)
-      return b.constant(type, 1.0);
-    if (exponent == -1)
-      return b.div(b.constant(type, 1.0), op.getLhs());
-    // Up to 4 f32 will do: halves have its precision and range to spare.
-    Type wide = exponent < 0 || exponent > 4         ? f64
-                : type.getIntOrFloatBitWidth() == 16 ? Type(b.getF32Type())
-                                                     : type;
-    if (!type.isF64() || exponent > 0) {
-      Value power = powerBySquaring(
-          b.convert(op.getLhs(), wide), std::abs(exponent),
-          [&](Value lhs, Value rhs) { return b.mul(lhs, rhs); });
-      if (exponent < 0)
-        power = b.div(b.constant(wide, 1.0), power);
-      return b.convert(power, type);
-    }
-  }
+      constant.getSignificantBits() <= 8)
+    if (Value power = powerByProducts(b, op.getLhs(), constant.getSExtValue()))
+      return power;
   Value x = b.convert(op.getLhs(), f64), n = toInteger(b, op.getRhs());
   Value magnitude =
       math::PowFOp::create(b, b.abs(x), arith::SIToFPOp::create(b, f64, n));
@@ -227,6 +246,8 @@ private:
     FloatBuilder b(op->getLoc(), op);
     if (auto power = dyn_cast<math::FPowIOp>(op))
       return lowerFPowI(b, power, isOracle);
+    if (auto power = dyn_cast<math::PowFOp>(op))
+      return isOracle ? Value() : lowerPowF(b, power);
     if (auto power = dyn_cast<math::IPowIOp>(op))
       return lowerIPowI(b, power);
     if (auto test = dyn_cast<math::IsNormalOp>(op))

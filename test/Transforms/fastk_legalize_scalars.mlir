@@ -43,6 +43,36 @@ func.func @reciprocal(%x: f32) -> f32 {
 
 // -----
 
+// The square of torch.norm, whose exponent is a float.
+// CHECK-LABEL: func.func @square_of_norm
+// CHECK-SAME: (%[[X:.*]]: f32)
+// CHECK-NOT: math.powf
+// CHECK: %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]] : f32
+// CHECK: return %[[SQUARE]]
+// ORACLE-LABEL: func.func @square_of_norm
+// ORACLE: math.powf
+func.func @square_of_norm(%x: f32) -> f32 {
+  %two = arith.constant 2.0 : f32
+  %0 = math.powf %x, %two : f32
+  return %0 : f32
+}
+
+// -----
+
+// CHECK-LABEL: func.func @other_exponents
+// CHECK-COUNT-3: math.powf
+// CHECK-NOT: arith.mulf
+func.func @other_exponents(%x: f32, %y: f32) -> (f32, f32, f32) {
+  %half = arith.constant 0.5 : f32
+  %huge = arith.constant 3.0e38 : f32
+  %0 = math.powf %x, %half : f32
+  %1 = math.powf %x, %huge : f32
+  %2 = math.powf %x, %y : f32
+  return %0, %1, %2 : f32, f32, f32
+}
+
+// -----
+
 // Odd exponents keep the sign, whatever the exponent becomes in f64.
 // CHECK-LABEL: func.func @variable
 // CHECK-SAME: (%[[X:.*]]: f32, %[[N:.*]]: i64)

@@ -16,6 +16,7 @@ def FastkLegalizeScalarsPass
     | op | becomes |
     |---|---|
     | `math.fpowi` | products for constant exponents up to 64 (of f64: 4 and -1), in f64 beyond 4; else `math.powf` of the magnitude in f64, with the sign of the exponent's parity |
+    | `math.powf` with a constant, whole exponent | as `math.fpowi` by products, where that does so |
     | `math.ipowi` | repeated squaring, without a branch |
     | `math.absi`, `ctlz`, `cttz`, `ctpop` of `index` | the same of i64 |
     | `math.isinf`, `math.isnormal`, `math.clampf` | comparisons |
