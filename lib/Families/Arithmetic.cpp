@@ -378,7 +378,7 @@ std::optional<CValue> Scope::mathFunction(const BodyOp &o) {
         APFloat exponent(0.0);
         if (matchPattern(power.getRhs(), m_ConstantFloat(&exponent)) &&
             exponent.isExactlyValue(2.0))
-          return define(o.elem, o.vector, arg(o, 0) + " * " + arg(o, 0));
+          return product(o, arg(o, 0), arg(o, 0));
         return mapCall("pow", o.elem, o.in);
       })
       .Default([](auto) { return std::nullopt; });
