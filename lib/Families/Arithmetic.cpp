@@ -10,7 +10,6 @@
 #include "Quotients.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -373,13 +372,10 @@ std::optional<CValue> Scope::mathFunction(const BodyOp &o) {
       .Case<math::SinhOp>([&](auto) { return mapCall("sinh", o.elem, o.in); })
       .Case<math::CoshOp>([&](auto) { return mapCall("cosh", o.elem, o.in); })
       .Case<math::CbrtOp>([&](auto) { return mapCall("cbrt", o.elem, o.in); })
-      .Case<math::PowFOp>([&](auto power) {
+      .Case<math::PowFOp>([&](auto) {
         // The library's takes dozens of instructions, and is no more exact.
-        APFloat exponent(0.0);
-        if (matchPattern(power.getRhs(), m_ConstantFloat(&exponent)) &&
-            exponent.isExactlyValue(2.0))
-          return product(o, arg(o, 0), arg(o, 0));
-        return mapCall("pow", o.elem, o.in);
+        return isSquare(o.op) ? product(o, arg(o, 0), arg(o, 0))
+                              : mapCall("pow", o.elem, o.in);
       })
       .Default([](auto) { return std::nullopt; });
 }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -107,9 +108,18 @@ std::optional<Reduction> catalog::matchReduction(Value value) {
   return reduction;
 }
 
+bool catalog::isSquare(Operation *op) {
+  auto power = dyn_cast<math::PowFOp>(op);
+  APFloat exponent(0.0);
+  return power && matchPattern(power.getRhs(), m_ConstantFloat(&exponent)) &&
+         exponent.isExactlyValue(2.0);
+}
+
 bool catalog::isExpensive(Operation *op) {
   bool found = false;
   op->walk([&](Operation *inner) {
+    if (isSquare(inner))
+      return;
     found |= isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::ErfOp,
                  math::TanhOp, math::LogOp, math::Log1pOp, math::Log2Op,
                  math::Log10Op, math::PowFOp, math::SinOp, math::CosOp,

@@ -42,9 +42,12 @@ static Value lowerOnIndices(FloatBuilder &b, Operation *op) {
   return arith::IndexCastOp::create(b, b.getIndexType(), copy->getResult(0));
 }
 
-/// x^exponent by products; null where it takes many, which are less accurate.
+/// x^exponent by products; null where it takes many, which are less accurate,
+/// or where no wider type is known.
 static Value powerByProducts(FloatBuilder &b, Value x, int64_t exponent) {
   Type type = x.getType(), f64 = b.getF64Type();
+  if (!type.isF16() && !type.isBF16() && !type.isF32() && !type.isF64())
+    return Value();
   // What f64 multiplies is rounded once at the end: for f64 itself few
   // products.
   int64_t most = type.isF64() ? 4 : 64;
@@ -68,9 +71,10 @@ static Value powerByProducts(FloatBuilder &b, Value x, int64_t exponent) {
   return b.convert(power, type);
 }
 
-/// x^y; null where y is not a constant, or no whole number.
+/// x^y by products; null where y is not a constant, whole and small.
 static Value lowerPowF(FloatBuilder &b, math::PowFOp op) {
   APFloat exponent(0.0);
+  // What does not fit is no exponent of products.
   APSInt whole(/*BitWidth=*/16, /*isUnsigned=*/false);
   bool isExact;
   if (!matchPattern(op.getRhs(), m_ConstantFloat(&exponent)) ||

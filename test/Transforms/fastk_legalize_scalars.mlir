@@ -59,16 +59,66 @@ func.func @square_of_norm(%x: f32) -> f32 {
 
 // -----
 
+// Few products in the type, or of more in f64, which are rounded once.
+// CHECK-LABEL: func.func @whole_exponents
+// CHECK-SAME: (%[[X:[^:]*]]: f32, %[[H:[^:]*]]: bf16)
+// CHECK: %[[ONE:.*]] = arith.constant 1.0{{.*}} : f32
+// CHECK: %[[INVERSE:.*]] = arith.divf %{{.*}}, %[[X]] : f32
+// CHECK: %[[WIDE:.*]] = arith.extf %[[X]] : f32 to f64
+// CHECK-COUNT-6: arith.mulf {{.*}} : f64
+// CHECK: arith.truncf {{.*}} : f64 to f32
+// CHECK: arith.extf %[[H]] : bf16 to f32
+// CHECK: arith.mulf {{.*}} : f32
+// CHECK: return %[[ONE]], %[[INVERSE]]
+// CHECK-NOT: math.powf
+func.func @whole_exponents(%x: f32, %h: bf16) -> (f32, f32, f32, bf16) {
+  %zero = arith.constant -0.0 : f32
+  %minus = arith.constant -1.0 : f32
+  %most = arith.constant 64.0 : f32
+  %two = arith.constant 2.0 : bf16
+  %0 = math.powf %x, %zero : f32
+  %1 = math.powf %x, %minus : f32
+  %2 = math.powf %x, %most : f32
+  %3 = math.powf %h, %two : bf16
+  return %0, %1, %2, %3 : f32, f32, f32, bf16
+}
+
+// -----
+
+// f64 has nothing wider.
+// CHECK-LABEL: func.func @of_f64
+// CHECK-COUNT-2: arith.mulf {{.*}} : f64
+// CHECK-COUNT-2: math.powf
+func.func @of_f64(%x: f64) -> (f64, f64, f64) {
+  %four = arith.constant 4.0 : f64
+  %five = arith.constant 5.0 : f64
+  %minus = arith.constant -2.0 : f64
+  %0 = math.powf %x, %four : f64
+  %1 = math.powf %x, %five : f64
+  %2 = math.powf %x, %minus : f64
+  return %0, %1, %2 : f64, f64, f64
+}
+
+// -----
+
 // CHECK-LABEL: func.func @other_exponents
-// CHECK-COUNT-3: math.powf
+// CHECK-COUNT-6: math.powf
 // CHECK-NOT: arith.mulf
-func.func @other_exponents(%x: f32, %y: f32) -> (f32, f32, f32) {
+// CHECK: return
+func.func @other_exponents(%x: f32, %y: f32, %q: f128)
+    -> (f32, f32, f32, f32, f32, f128) {
   %half = arith.constant 0.5 : f32
   %huge = arith.constant 3.0e38 : f32
+  %many = arith.constant 65.0 : f32
+  %nan = arith.constant 0x7FC00000 : f32
+  %two = arith.constant 2.0 : f128
   %0 = math.powf %x, %half : f32
   %1 = math.powf %x, %huge : f32
-  %2 = math.powf %x, %y : f32
-  return %0, %1, %2 : f32, f32, f32
+  %2 = math.powf %x, %many : f32
+  %3 = math.powf %x, %nan : f32
+  %4 = math.powf %x, %y : f32
+  %5 = math.powf %q, %two : f128
+  return %0, %1, %2, %3, %4, %5 : f32, f32, f32, f32, f32, f128
 }
 
 // -----

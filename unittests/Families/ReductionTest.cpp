@@ -97,11 +97,13 @@ TEST(ReductionTest, TwoLoopsOfColumnsWithRowsBetween) {
   EXPECT_THAT(matched.header(), HasSubstr("#define COLUMN_VECTOR 2\n"));
 }
 
+class ReductionProductsTest : public testing::TestWithParam<const char *> {};
+
 /// Fused with the subtraction, a product that is rounded for the maximum would
 /// give differences without bound.
-TEST(ReductionTest, ProductsAreRoundedInEachPass) {
+TEST_P(ReductionProductsTest, AreRoundedInEachPass) {
   ReductionText text = softmax();
-  std::string scale = "    %s = arith.mulf %x, %x : f32\n";
+  std::string scale = GetParam();
   auto scaled = [&](std::string body) {
     for (size_t at = 0; (at = body.find("%x, %most", at)) != std::string::npos;
          at += 4)
@@ -119,6 +121,11 @@ TEST(ReductionTest, ProductsAreRoundedInEachPass) {
   EXPECT_GE(llvm::StringRef(header).count("= __fmul_rn("), 3u) << header;
   EXPECT_THAT(header, Not(testing::ContainsRegex("= [a-z]+[0-9.]+[^ ]* \\* ")));
 }
+
+INSTANTIATE_TEST_SUITE_P(All, ReductionProductsTest,
+                         testing::Values("    %s = arith.mulf %x, %x : f32\n",
+                                         "    %n = arith.constant 2.0 : f32\n"
+                                         "    %s = math.powf %x, %n : f32\n"));
 
 TEST(ReductionTest, WhatIsOfEachColumnIsNoValue) {
   ReductionText text = softmax();

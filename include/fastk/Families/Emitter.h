@@ -388,6 +388,9 @@ loopsAt(mlir::linalg::GenericOp op, unsigned result, llvm::ArrayRef<Lin> index);
 /// calls exp, erf, tanh and the like.
 bool isExpensive(mlir::Operation *op);
 
+/// Whether \p op is the power with the constant exponent 2: a product.
+bool isSquare(mlir::Operation *op);
+
 /// Includes, vector types and the helpers that are used, in front of the code.
 std::string preamble(const Program &program);
 

@@ -187,6 +187,12 @@ for kind in FLOAT_TYPES:
     add("math.erfc", (kind,), kind, _plain("math.erfc", 1, kind), ref.erfc, 6)
     add("math.rsqrt", (kind,), kind, _plain("math.rsqrt", 1, kind), ref.rsqrt, 2)
     add("math.powf", (kind, kind), kind, _plain("math.powf", 2, kind), ref.powf, 8)
+    for power in (2.0, 3.0, 4.0, -0.0, -1.0, -2.0, 7.0, 65.0, 0.5):
+        add("math.powf", (kind,), kind,
+            f"%n = arith.constant {power} : {kind}\n"
+            f"%r = math.powf %a, %n : {kind}",
+            lambda x, power=power: ref.powf(x, power), 4,
+            variant=str(power))  # fmt: skip
     add("math.atan2", (kind, kind), kind, _plain("math.atan2", 2, kind),
         ref.atan2, 4)  # fmt: skip
     for place, op in enumerate(("sin", "cos")):
