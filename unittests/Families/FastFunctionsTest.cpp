@@ -6,10 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaOnHost.h"
-#include "Matched.h"
+#include "MatchedPointwise.h"
 #include "MatchedText.h"
-#include "fastk/Families/Pointwise.h"
-#include "fastk/Families/PointwiseText.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -78,7 +76,7 @@ TEST(FastFunctionsTest, Log1pComesWhereItIsCalled) {
   text.result = "f16";
   text.lines = "    %n = math.log1p %x : f32\n";
   text.value = "%n";
-  Matched<PointwiseText, matchPointwise> matched(text);
+  MatchedPointwise matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_THAT(matched.header(), HasSubstr("#define log1pf fastLog1p"));
 }

@@ -6,9 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaOnHost.h"
-#include "Matched.h"
-#include "fastk/Families/Pointwise.h"
-#include "fastk/Families/PointwiseText.h"
+#include "MatchedPointwise.h"
 #include "fastk/Families/Reduction.h"
 #include "gmock/gmock.h"
 
@@ -19,7 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-using MatchedPointwise = Matched<PointwiseText, matchPointwise>;
 using Access = PointwiseCore::Access;
 
 /// Rows of a table of 100, twice as large: an embedding.

@@ -12,9 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostProgram.h"
-#include "Matched.h"
-#include "fastk/Families/Pointwise.h"
-#include "fastk/Families/PointwiseText.h"
+#include "MatchedPointwise.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -22,7 +20,6 @@ using namespace fastk::families;
 using namespace fastk::test;
 using testing::HasSubstr;
 
-using MatchedPointwise = Matched<PointwiseText, matchPointwise>;
 using Operand = PointwiseText::Operand;
 
 static constexpr uint64_t kSamples = 16;

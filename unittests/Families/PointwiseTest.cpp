@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/Pointwise.h"
-#include "Matched.h"
-#include "fastk/Families/PointwiseText.h"
+#include "MatchedPointwise.h"
 #include "fastk/Families/Samples.h"
 #include "gmock/gmock.h"
 
@@ -15,9 +14,7 @@ using namespace fastk;
 using namespace fastk::families;
 using namespace fastk::test;
 using testing::HasSubstr;
-using testing::Not;
 
-using MatchedPointwise = Matched<PointwiseText, matchPointwise>;
 using Access = PointwiseCore::Access;
 
 static PointwiseText negated() {

@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Matched.h"
-#include "fastk/Families/Pointwise.h"
-#include "fastk/Families/PointwiseText.h"
+#include "MatchedPointwise.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -16,16 +14,12 @@ using namespace fastk::test;
 using testing::HasSubstr;
 using testing::Not;
 
-using MatchedPointwise = Matched<PointwiseText, matchPointwise>;
-
 /// The header of x to a constant power.
 static std::string headerOf(const std::string &exponent) {
   PointwiseText text;
-  text.operands = {{"x", "rc"}};
   text.lines = "    %n = arith.constant " + exponent +
                " : f32\n    %v = math.powf %x, %n : f32\n";
   text.value = "%v";
-  text.result = "f32";
   MatchedPointwise matched(text);
   return matched.header();
 }

@@ -6,9 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaOnHost.h"
-#include "Matched.h"
-#include "fastk/Families/Pointwise.h"
-#include "fastk/Families/PointwiseText.h"
+#include "MatchedPointwise.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -16,8 +14,6 @@ using namespace fastk::families;
 using namespace fastk::test;
 using testing::HasSubstr;
 using testing::Not;
-
-using MatchedPointwise = Matched<PointwiseText, matchPointwise>;
 
 /// Elements x and y as %v, which lines make.
 static PointwiseText textOf(const std::string &lines,
