@@ -373,9 +373,8 @@ std::optional<CValue> Scope::mathFunction(const BodyOp &o) {
       .Case<math::CoshOp>([&](auto) { return mapCall("cosh", o.elem, o.in); })
       .Case<math::CbrtOp>([&](auto) { return mapCall("cbrt", o.elem, o.in); })
       .Case<math::PowFOp>([&](auto) {
-        // The library's takes dozens of instructions, and is no more exact.
-        return isSquare(o.op) ? product(o, arg(o, 0), arg(o, 0))
-                              : mapCall("pow", o.elem, o.in);
+        std::optional<int64_t> exponent = smallExponent(o.op);
+        return exponent ? power(o, *exponent) : mapCall("pow", o.elem, o.in);
       })
       .Default([](auto) { return std::nullopt; });
 }
@@ -411,28 +410,11 @@ std::optional<CValue> Scope::numberFunction(const BodyOp &o) {
         return define(o.elem, o.vector,
                       arg(o, 0) + " * " + arg(o, 1) + " + " + arg(o, 2));
       })
-      .Case<math::FPowIOp>([&](math::FPowIOp power) {
-        auto exponent = power.getRhs().getDefiningOp<arith::ConstantOp>();
-        auto value =
-            exponent ? dyn_cast<IntegerAttr>(exponent.getValue()) : nullptr;
-        int64_t n = value ? value.getInt() : 1000;
-        if (n < -8 || n > 8) {
-          program.fail("a power that is not a small constant");
-          return CValue();
-        }
-        if (n == 0)
-          return CValue{o.elem == Elem::F64 ? "1.0" : "1.0f", o.elem, false};
-        CValue base = o.in[0], product = base;
-        for (int64_t i = 1; i < std::abs(n); ++i)
-          product = combine(CombinerKind::Mul, product, base);
-        if (n < 0) {
-          CValue one =
-              unify({o.elem == Elem::F64 ? "1.0" : "1.0f", o.elem, false},
-                    base.vector);
-          product =
-              define(o.elem, base.vector, one.text + " / " + product.text);
-        }
-        return product;
+      .Case<math::FPowIOp>([&](auto) {
+        if (std::optional<int64_t> exponent = smallExponent(o.op))
+          return power(o, *exponent);
+        program.fail("a power that is not a small constant");
+        return CValue();
       })
       .Default([](auto) { return std::nullopt; });
 }

@@ -108,17 +108,10 @@ std::optional<Reduction> catalog::matchReduction(Value value) {
   return reduction;
 }
 
-bool catalog::isSquare(Operation *op) {
-  auto power = dyn_cast<math::PowFOp>(op);
-  APFloat exponent(0.0);
-  return power && matchPattern(power.getRhs(), m_ConstantFloat(&exponent)) &&
-         exponent.isExactlyValue(2.0);
-}
-
 bool catalog::isExpensive(Operation *op) {
   bool found = false;
   op->walk([&](Operation *inner) {
-    if (isSquare(inner))
+    if (smallExponent(inner))
       return;
     found |= isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::ErfOp,
                  math::TanhOp, math::LogOp, math::Log1pOp, math::Log2Op,

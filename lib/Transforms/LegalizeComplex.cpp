@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LegalizeScalars.h"
+#include "fastk/Support/PowerBySquaring.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LegalizeScalars.h"
+#include "fastk/Support/PowerBySquaring.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"

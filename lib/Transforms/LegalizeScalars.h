@@ -9,24 +9,8 @@
 #define FASTK_LIB_TRANSFORMS_LEGALIZESCALARS_H
 
 #include "fastk/Transforms/FloatBuilder.h"
-#include <cstdint>
-#include <optional>
 
 namespace fastk {
-
-/// x^exponent by squaring, for exponents above 0; \p multiply makes products of
-/// whatever x is.
-template <typename T, typename Multiply>
-T powerBySquaring(T x, int64_t exponent, Multiply multiply) {
-  std::optional<T> power;
-  for (; exponent > 0; exponent >>= 1) {
-    if (exponent & 1)
-      power = power ? multiply(*power, x) : x;
-    if (exponent > 1)
-      x = multiply(x, x);
-  }
-  return *power;
-}
 
 /// A function of complex numbers made of real ones; null when `op` is none
 /// whose upstream expansion loses accuracy. With \p hasLibm also those are left

@@ -122,10 +122,15 @@ TEST_P(ReductionProductsTest, AreRoundedInEachPass) {
   EXPECT_THAT(header, Not(testing::ContainsRegex("= [a-z]+[0-9.]+[^ ]* \\* ")));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ReductionProductsTest,
-                         testing::Values("    %s = arith.mulf %x, %x : f32\n",
-                                         "    %n = arith.constant 2.0 : f32\n"
-                                         "    %s = math.powf %x, %n : f32\n"));
+INSTANTIATE_TEST_SUITE_P(
+    All, ReductionProductsTest,
+    testing::Values("    %s = arith.mulf %x, %x : f32\n",
+                    "    %n = arith.constant 2.0 : f32\n"
+                    "    %s = math.powf %x, %n : f32\n",
+                    "    %n = arith.constant -2.0 : f32\n"
+                    "    %s = math.powf %x, %n : f32\n",
+                    "    %n = arith.constant 3 : i64\n"
+                    "    %s = math.fpowi %x, %n : f32, i64\n"));
 
 TEST(ReductionTest, WhatIsOfEachColumnIsNoValue) {
   ReductionText text = softmax();

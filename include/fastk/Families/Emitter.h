@@ -343,6 +343,7 @@ private:
   std::string arg(const BodyOp &o, unsigned i);
   CValue infix(const BodyOp &o, const char *symbol);
   CValue product(const BodyOp &o, const std::string &a, const std::string &b);
+  CValue power(const BodyOp &o, int64_t exponent);
   std::optional<CValue> inexactQuotient(const BodyOp &o);
   CValue call1(const BodyOp &o, const char *vectorName, const char *libm);
   CValue builtin(const BodyOp &o, const char *name, const char *libm);
@@ -388,8 +389,11 @@ loopsAt(mlir::linalg::GenericOp op, unsigned result, llvm::ArrayRef<Lin> index);
 /// calls exp, erf, tanh and the like.
 bool isExpensive(mlir::Operation *op);
 
-/// Whether \p op is the power with the constant exponent 2: a product.
-bool isSquare(mlir::Operation *op);
+/// The exponent of a power that is a few products, and one division where it is
+/// negative: a constant that is whole, of -8 to 8 for math.fpowi; for math.powf
+/// of -2 (of f64: -1) to 4, where products are as exact as the library's
+/// function. nullopt for other ops.
+std::optional<int64_t> smallExponent(mlir::Operation *op);
 
 /// Includes, vector types and the helpers that are used, in front of the code.
 std::string preamble(const Program &program);

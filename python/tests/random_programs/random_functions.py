@@ -51,13 +51,15 @@ def _fastk_opt(*arguments):
         raise CompileError(f"exit code {done.returncode}: {text}")
 
 
-def compile_program(functions, target, library):
-    """Compiles functions as a user does, without winners."""
+def compile_program(functions, target, library, winners_from="here"):
+    """Compiles functions as a user does, without winners: of families where they are
+    among winners_from."""
     model = library.with_suffix(".mlir")
     model.write_text("".join(functions.values()))
     bank = library.parent / "no-winners"
     bank.mkdir(exist_ok=True)
-    _fastk_opt(model, f"--target={target}", f"--bank={bank}", "--emit=so", "-o", library)
+    _fastk_opt(model, f"--target={target}", f"--bank={bank}",
+               f"--winners-from={winners_from}", "--emit=so", "-o", library)  # fmt: skip
 
 
 def compile_role(functions, role, library):
@@ -98,11 +100,11 @@ def _without(functions, lines):
     return left
 
 
-def largest_that_compile(functions, target, library):
+def largest_that_compile(functions, target, library, winners_from="here"):
     """Compiles what compiles: halves a module that does not, down to the functions that
     fail. Returns ({seed: library}, {seed: what was said})."""
     try:
-        compile_program(functions, target, library)
+        compile_program(functions, target, library, winners_from)
         return dict.fromkeys(functions, library), {}
     except CompileError as error:
         if len(functions) == 1:
@@ -112,7 +114,8 @@ def largest_that_compile(functions, target, library):
     libraries, failed = {}, {}
     for half in (seeds[: len(seeds) // 2], seeds[len(seeds) // 2 :]):
         own = pathlib.Path(f"{library.with_suffix('')}-{half[0]}-{len(half)}.so")
-        some, others = largest_that_compile({s: functions[s] for s in half}, target, own)
+        some, others = largest_that_compile(
+            {s: functions[s] for s in half}, target, own, winners_from)  # fmt: skip
         libraries |= some
         failed |= others
     return libraries, failed

@@ -124,14 +124,15 @@ def add(row, counts):
         row[name] = row.get(name, 0) + count
 
 
-def run_on_host(folder, first, count):
+def run_on_host(folder, first, count, winners_from="here"):
     """A module on this machine's processor; returns its row."""
     import inputs
     import random_functions
 
     start = time.monotonic()
     functions, libraries, row = prepare(folder, first, count)
-    own, failed = random_functions.largest_that_compile(functions, "host", folder / "host.so")
+    own, failed = random_functions.largest_that_compile(
+        functions, "host", folder / "host.so", winners_from)  # fmt: skip
     row["findings"] += [{"program": seed, "reason": said} for seed, said in failed.items()]
     for seed, path in own.items():
         library = library_of(path, seed)
@@ -148,11 +149,12 @@ def run_on_host(folder, first, count):
     return row
 
 
-def in_a_process(folder, first, count):
+def in_a_process(folder, first, count, winners_from):
     """run_on_host, where a crash costs one module."""
     done = subprocess.run(
         [sys.executable, __file__, "module", folder, "--first", str(first),
-         "--programs", str(count)], text=True, capture_output=True,
+         "--programs", str(count), "--winners-from", winners_from],
+        text=True, capture_output=True,
     )  # fmt: skip
     if done.returncode == 0:
         return json.loads(done.stdout.splitlines()[-1])
@@ -162,8 +164,8 @@ def in_a_process(folder, first, count):
              + done.stderr.strip()[-300:]}]}  # fmt: skip
     # Down to the one that does it.
     half = count // 2
-    rows = [in_a_process(folder, first, half),
-            in_a_process(folder, first + half, count - half)]  # fmt: skip
+    rows = [in_a_process(folder, first, half, winners_from),
+            in_a_process(folder, first + half, count - half, winners_from)]  # fmt: skip
     for name in ("judged", "masked", "seconds", "with_conditions"):
         rows[0][name] = rows[0].get(name, 0) + rows[1].get(name, 0)
     rows[0]["findings"] += rows[1]["findings"]
@@ -178,17 +180,19 @@ def modules(options):
 def host(options):
     rows = Rows(options.folder)
     start = time.monotonic()
-    wanted = [each for each in modules(options) if f"host {each[0]}" not in rows.rows]
+    by = "" if options.winners_from == "here" else f" {options.winners_from}"
+    wanted = [each for each in modules(options) if f"host {each[0]}{by}" not in rows.rows]
 
     def one(each):
         if options.seconds and time.monotonic() > start + options.seconds:
             return None
-        return in_a_process(options.folder / f"host-{each[0]}", *each)
+        return in_a_process(
+            options.folder / f"host-{each[0]}", *each, options.winners_from)  # fmt: skip
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for each, row in zip(wanted, pool.map(one, wanted)):
             if row:
-                rows.put(f"host {each[0]}", row)
+                rows.put(f"host {each[0]}{by}", row)
                 print(f"{each[0]}: {row['programs']} programs, "
                       f"{len(row['findings'])} findings, {row.get('seconds', 0)} s",
                       flush=True)  # fmt: skip
@@ -208,7 +212,7 @@ def pack(options):
         first, count = each
         functions = random_functions.split(random_functions.text_of(first, count))
         own, failed = random_functions.largest_that_compile(
-            functions, options.target, folder / f"{first}.so")  # fmt: skip
+            functions, options.target, folder / f"{first}.so", options.winners_from)  # fmt: skip
         return {"first": first, "programs": count, "commit": commit(),
                 "failed": {str(seed): said for seed, said in failed.items()},
                 "libraries": {str(seed): path.name for seed, path in own.items()}}  # fmt: skip
@@ -384,13 +388,17 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="the first program (default 0)")
     parser.add_argument("--programs", type=int, default=100, help="how many (default 100)")
     parser.add_argument("--target", default="cuda:sm_90a", help="of pack")
+    parser.add_argument("--winners-from", default="here", metavar="LIST",
+                        help="as of fastk-opt: family compiles what families serve by "
+                             "them (default here; the bank is empty)")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, help="modules at a time (default 1)")
     parser.add_argument("--seconds", type=float, help="begin no module after so long")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     options.folder = options.folder.resolve()
     if options.command == "module":
-        print(json.dumps(run_on_host(options.folder, options.first, options.programs)))
+        print(json.dumps(run_on_host(
+            options.folder, options.first, options.programs, options.winners_from)))  # fmt: skip
         return 0
     commands = {"host": host, "pack": pack, "run": run, "report": report,
                 "run-module": run_module}  # fmt: skip

@@ -28,16 +28,18 @@ def command(*arguments):
     )
 
 
-def test_programs_are_right_on_the_host(tmp_path):
-    done = command("host", tmp_path, "--first", 7000, "--programs", COUNT, "--jobs", 2)
+@pytest.mark.parametrize("winners, key", [("here", "host 7000"), ("family", "host 7000 family")])
+def test_programs_are_right_on_the_host(tmp_path, winners, key):
+    wanted = ("host", tmp_path, "--first", 7000, "--programs", COUNT, "--winners-from", winners)
+    done = command(*wanted, "--jobs", 2)
     assert done.returncode == 0, done.stdout + done.stderr
-    row = json.loads((tmp_path / "rows.json").read_text())["host 7000"]
+    row = json.loads((tmp_path / "rows.json").read_text())[key]
     assert row["programs"] == COUNT
     assert row["with_conditions"] > COUNT / 2
     assert row["judged"] > 10000
     assert 0 <= row["masked"] < row["judged"] / 10
     # What is done already is not done again.
-    assert "7000:" not in command("host", tmp_path, "--first", 7000, "--programs", COUNT).stdout
+    assert "7000:" not in command(*wanted).stdout
 
 
 def test_programs_compile_for_a_gpu(tmp_path):
@@ -53,10 +55,10 @@ def test_a_wrong_program_is_found(tmp_path, monkeypatch):
 
     right = random_functions.compile_program
 
-    def wrong(functions, target, library):
+    def wrong(functions, target, library, *others):
         changed = {seed: text.replace("arith.addf", "arith.subf").replace("math.exp", "math.tanh")
                    for seed, text in functions.items()}  # fmt: skip
-        right(changed, target, library)
+        right(changed, target, library, *others)
 
     monkeypatch.setattr(random_functions, "compile_program", wrong)
     row = random_programs.run_on_host(tmp_path / "own", 7000, 20)

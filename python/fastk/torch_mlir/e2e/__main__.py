@@ -84,6 +84,12 @@ def parser():
     add("--fastk-opt", metavar="PROGRAM", help="default: $FASTK_OPT, the package's, then PATH")
     add("--bank", action="append", metavar="DIR", help="as of fastk-opt; repeatable")
     add(
+        "--winners-from",
+        default="here",
+        metavar="LIST",
+        help="as of fastk-opt: with family, what families serve is compiled by them (default: here)",
+    )
+    add(
         "--again",
         choices=["failed", "all"],
         help="run those again that OUT.json says fail, and no others; or all",
@@ -239,7 +245,8 @@ def _backends(options_parser, options, kept):
             banks=options.bank,
             fastk_opt=options.fastk_opt,
             timeout=options.timeout,
-            options=[f"--target={options.target}"] if is_gpu else [],
+            options=[f"--winners-from={options.winners_from}"]
+            + ([f"--target={options.target}"] if is_gpu else []),
         )
         program = fastk.program()
         digest = files.digest(program)
@@ -254,6 +261,8 @@ def _backends(options_parser, options, kept):
     }
     backends = {"fastk": lambda: fastk}
     made_by = {"fastk": f"{digest} {options.target}" if is_gpu else digest}
+    if options.winners_from != "here":
+        made_by["fastk"] += f" {options.winners_from}"
     if options.reference:
         backends["reference"] = suite.reference_backend
         made_by["reference"] = wheel
@@ -351,6 +360,8 @@ def _command(options):
     command = "python -m fastk.torch_mlir.e2e --torch-mlir=CHECKOUT"
     if options.target != "host":
         command += f" --target={options.target}"
+    if options.winners_from != "here":
+        command += f" --winners-from={options.winners_from}"
     if options.filter:
         command += f" --filter='{options.filter}'"
     return f"{command} -o {os.path.basename(options.output)}"
