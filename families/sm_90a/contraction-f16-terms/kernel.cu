@@ -58,10 +58,14 @@
 #define EXP_BUFFERS 9
 #define EXP_INTS (BM + BN)
 #define EXP_BYTES (EXP_BUFFERS * EXP_INTS * 4)
-#define MOST_STAGES ((SHARED_LIMIT - EXP_BYTES - 2048) / STAGE_BYTES)
+// Where a warp stores whole lines, it turns its sums here.
+#define STORES_LINES (OUT_ALIGNED && OUT_IS_F32 && N % 4 == 0)
+#define LINE_BYTES (STORES_LINES ? CONSUMERS * 4096 : 0)
+#define MOST_STAGES ((SHARED_LIMIT - EXP_BYTES - LINE_BYTES - 2048) / STAGE_BYTES)
 #define STAGES (MOST_STAGES > 8 ? 8 : MOST_STAGES)
 #define EXP_OFFSET (STAGES * STAGE_BYTES)
-#define BARRIER_OFFSET (EXP_OFFSET + EXP_BYTES)
+#define LINE_OFFSET (EXP_OFFSET + EXP_BYTES)
+#define BARRIER_OFFSET (LINE_OFFSET + LINE_BYTES)
 #define SHARED_BYTES (BARRIER_OFFSET + STAGES * 16 + 1024)
 #define COMBINE_BLOCKS (TAIL_TILES * CLUSTER * (BM * BN / 1024))
 
@@ -655,23 +659,43 @@ product(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtens
         continue;
       }
 #endif
+#if STORES_LINES
+      // Eight rows of 32 columns at a time.
+      float4 *const lines = (float4 *)(smem + LINE_OFFSET) + (warp - 4) * 64;
+      const u32 inRow = lane >> 2, inColumn = lane & 3;
+#pragma unroll
+      for (int i = 0; i < BN / 16; ++i) {
+        const int from = i / 2 * 16 + i % 2 * 2;
+        __syncwarp();
+#pragma unroll
+        for (u32 j = 0; j < 4; ++j)
+          ((float2 *)(lines + inRow * 8 + ((2 * j + (inColumn >> 1)) ^ inRow)))[inColumn & 1] =
+              make_float2(sum[from + 4 * j], sum[from + 4 * j + 1]);
+        __syncwarp();
+#pragma unroll
+        for (u32 j = 0; j < 2; ++j) {
+          const u32 line = 4 * j + (lane >> 3), piece = lane & 7;
+          const float4 x = lines[line * 8 + (piece ^ line)];
+          const i32 row = m + (i32)line - (i32)inRow + i % 2 * 8;
+          const i32 column = n + (i32)(4 * piece) - (i32)(2 * inColumn) + i / 2 * 32;
+          if (row < M && column < N)
+            *(float4 *)(out + outOffset(tile.batch, row, column)) =
+                make_float4(finish(OPERANDS, tile.batch, row, column, x.x), finish(OPERANDS, tile.batch, row, column + 1, x.y),
+                            finish(OPERANDS, tile.batch, row, column + 2, x.z), finish(OPERANDS, tile.batch, row, column + 3, x.w));
+        }
+      }
+#else
 #pragma unroll
       for (int j = 0; j < BN / 8; ++j)
 #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const i32 row = m + 8 * h, column = n + 8 * j;
-          const float x = sum[4 * j + 2 * h], y = sum[4 * j + 2 * h + 1];
-          if (row < M && column < N) {
-#if OUT_ALIGNED && OUT_IS_F32 && N % 2 == 0
-            *(float2 *)(out + outOffset(tile.batch, row, column)) =
-                make_float2(finish(OPERANDS, tile.batch, row, column, x), finish(OPERANDS, tile.batch, row, column + 1, y));
-#else
-            out[outOffset(tile.batch, row, column)] = finish(OPERANDS, tile.batch, row, column, x);
-            if (column + 1 < N)
-              out[outOffset(tile.batch, row, column + 1)] = finish(OPERANDS, tile.batch, row, column + 1, y);
-#endif
+        for (int h = 0; h < 2; ++h)
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            const i32 row = m + 8 * h, column = n + 8 * j + e;
+            if (row < M && column < N)
+              out[outOffset(tile.batch, row, column)] = finish(OPERANDS, tile.batch, row, column, sum[4 * j + 2 * h + e]);
           }
-        }
+#endif
       __syncwarp();
     }
   }

@@ -2,7 +2,7 @@
 // warpgroups multiply 64 rows each, a thread of theirs loads ahead, blocks walk over the tiles. Tensor cores take from
 // shared memory what lies along its terms alone; rows that do not go through registers.
 
-#define BN 128 // tune: 64, 128, 256
+#define BN 128 // tune: 64, 128, 192, 256
 // Two blocks of a multiprocessor store and multiply in turns; one has more stages.
 #define BLOCKS 2 // tune: 1, 2
 #define SPLIT 1 // tune: 1, 2, 4, 8, 16, 32
@@ -53,6 +53,8 @@
 WGMMA_ROWS_IN_REGISTERS(32, 32, 33, 34, 35, 36, 37, "m64n64k8")
 #elif BN == 128
 WGMMA_ROWS_IN_REGISTERS(64, 64, 65, 66, 67, 68, 69, "m64n128k8")
+#elif BN == 192
+WGMMA_ROWS_IN_REGISTERS(96, 96, 97, 98, 99, 100, 101, "m64n192k8")
 #else
 WGMMA_ROWS_IN_REGISTERS(128, 128, 129, 130, 131, 132, 133, "m64n256k8")
 #endif
