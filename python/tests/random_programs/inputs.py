@@ -45,7 +45,8 @@ def _draw(bits, law, want):
                   for i in range(4) for shift in (0, 20, 40)) - 6.0  # fmt: skip
     if law == "magnitudes":
         sign = numpy.where(words[0] & 1, 1.0, -1.0)
-        numbers = sign * numpy.exp2(16 * units[1] - 8) * (1 + units[2])
+        # No exp2: its last bit differs from machine to machine.
+        numbers = sign * numpy.ldexp(1 + units[2], (16 * units[1]).astype("i4") - 8)
     elif law == "special":
         chosen = numpy.array(SPECIAL)[words[1] % len(SPECIAL)]
         numbers = numpy.where(words[2] % 16 == 0, chosen, numbers)
