@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <set>
+#include <tuple>
 
 using namespace llvm;
 using namespace fastk;
@@ -255,33 +256,25 @@ Names families::ProgramDefinitions::fixedNames() const {
 
 std::string families::withValue(StringRef program, StringRef name,
                                 int64_t value) {
-  std::string result;
   NameTable table;
   ProgramState state;
-  bool isDone = false;
-  while (!program.empty()) {
-    auto [line, rest] = program.split('\n');
-    bool hasEnd = line.size() < program.size();
-    program = rest;
-    std::optional<ProgramLine> definition =
-        isDone ? std::nullopt : readProgramLine(line);
-    std::optional<ReadLine> read;
-    if (definition)
-      read.emplace(*definition, table);
-    bool counts = read && state.counts(*read);
-    if (counts && definition->name == name && !definition->tune.empty() &&
+  for (StringRef rest = program; !rest.empty();) {
+    StringRef line;
+    std::tie(line, rest) = rest.split('\n');
+    std::optional<ProgramLine> definition = readProgramLine(line);
+    if (!definition)
+      continue;
+    ReadLine read(*definition, table);
+    if (!state.counts(read))
+      continue;
+    if (definition->name == name && !definition->tune.empty() &&
         readInteger(definition->value)) {
-      size_t at = definition->value.data() - line.data();
-      result += line.take_front(at).str() + std::to_string(value) +
-                line.substr(at + definition->value.size()).str();
-      isDone = true;
-    } else {
-      result += line;
-      if (counts)
-        state.define(*read);
+      size_t at = definition->value.data() - program.data();
+      return (program.take_front(at) + Twine(value) +
+              program.substr(at + definition->value.size()))
+          .str();
     }
-    if (hasEnd)
-      result += '\n';
+    state.define(read);
   }
-  return result;
+  return program.str();
 }
