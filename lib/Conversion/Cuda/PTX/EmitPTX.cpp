@@ -214,8 +214,9 @@ static LogicalResult linkLibdevice(Location loc, llvm::Module &module,
               "'fastk[cuda]' brings it; docs/cuda.md says where it is "
               "looked for (required by 'fastk.libdevice')";
   llvm::SMDiagnostic problem;
+  // Bodies are read when they are linked: of hundreds a kernel calls a few.
   std::unique_ptr<llvm::Module> library =
-      llvm::parseIRFile(target.libdevice, problem, module.getContext());
+      llvm::getLazyIRFileModule(target.libdevice, problem, module.getContext());
   if (!library)
     return emitError(loc) << target.libdevice
                           << " does not read as LLVM bitcode: "
