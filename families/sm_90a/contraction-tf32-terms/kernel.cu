@@ -34,18 +34,19 @@
 
 // Shared memory: stages of rows, columns and the columns' low terms, lines to
 // store from, barriers.
-#define STORES_LINES (!TURNED && SPLIT == 1 && OUT_ALIGNED && OUT_BITS == 32)
-// With 16 bytes behind each line, what a warp writes at once fills all banks evenly.
-#define LINE_PITCH (BN * 4 + 16)
-#define LINE_BYTES (STORES_LINES ? BM * LINE_PITCH : 0)
+// Where a block has many short tiles, it stores one while the next is multiplied, which takes registers.
+#define OVERLAPS (TILES > MULTIPROCESSORS && K_STEPS <= 32)
+#define STORES_TILES (!TURNED && SPLIT == 1 && OUT_ALIGNED && OUT_BITS == 32)
+// Of each warpgroup, boxes of 64 rows and 32 columns.
+#define OUT_BYTES (STORES_TILES ? BM * BN * 4 : 0)
 #define ROWS_STAGE (BM * 128)
 #define COLUMNS_STAGE (BN * 128)
 #define LOADED_BYTES (ROWS_STAGE + COLUMNS_STAGE)
 #define STAGE_BYTES (LOADED_BYTES + COLUMNS_STAGE)
-#define MOST_STAGES ((SHARED_LIMIT - LINE_BYTES - 3072) / STAGE_BYTES)
+#define MOST_STAGES ((SHARED_LIMIT - OUT_BYTES - 3072) / STAGE_BYTES)
 #define STAGES (MOST_STAGES > 8 ? 8 : MOST_STAGES)
-#define LINE_OFFSET (STAGES * STAGE_BYTES)
-#define BARRIER_OFFSET (LINE_OFFSET + LINE_BYTES)
+#define OUT_PLACE (STAGES * STAGE_BYTES)
+#define BARRIER_OFFSET (OUT_PLACE + OUT_BYTES)
 #define SHARED_BYTES (BARRIER_OFFSET + STAGES * 24 + 1024)
 
 // The prelude has no product of TF32 whose rows are in registers.
@@ -258,8 +259,11 @@ static FASTK_DEVICE void sumExactly(float (&sum)[BN / 2], const Tile &tile,
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__ CUtensorMap mapColumns, OUT_TYPE *out,
-            float *parts, OPERAND_PARAMETERS) {
+contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__ CUtensorMap mapColumns,
+#if STORES_TILES
+            const __grid_constant__ CUtensorMap mapOut,
+#endif
+            OUT_TYPE *out, float *parts, OPERAND_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   unsigned char *smem = raw + ((1024 - (smemAddr(raw) & 1023)) & 1023);
   u64 *full = (u64 *)(smem + BARRIER_OFFSET);
@@ -319,59 +323,8 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
         }
       }
     };
-    // The warpgroups multiply in turns: one splits rows meanwhile.
-    if (w == 1)
-      barArrive(1, 256);
-
-#pragma unroll 1
-    for (u32 t = blockIdx.x; t < TILES; t += gridDim.x) {
-      const Tile tile = tileOf(t);
-#pragma unroll
-      for (int i = 0; i < BN / 2; ++i)
-        sum[i] = 0.0f;
-      float x[16];
-      loadRows(x);
-#pragma unroll 1
-      for (i32 step = tile.firstStep; step < tile.endStep; ++step) {
-        u32 hi[16], lo[16];
-#pragma unroll
-        for (int i = 0; i < 16; ++i) {
-          hi[i] = roundedWhenCut(x[i]);
-          lo[i] = __float_as_uint(x[i] - cut(hi[i]));
-        }
-        mbarWait(&written[stage.index], stage.parity);
-        const u64 columns = descColumns + (u64)(stage.index * (STAGE_BYTES / 16));
-        barSync(1 + w, 256);
-        wgmmaFence();
-        // What is small first, so that little is cut.
-#pragma unroll
-        for (u32 k = 0; k < 4; ++k) {
-          multiplyRegisters(d, lo + 4 * k, columns + 2 * k, k > 0 ? 1u : 0u);
-          multiplyRegisters(d, hi + 4 * k, columns + COLUMNS_STAGE / 16 + 2 * k, 1u);
-        }
-#pragma unroll
-        for (u32 k = 0; k < 4; ++k)
-          multiplyRegisters(d, hi + 4 * k, columns + 2 * k, 1u);
-        wgmmaCommit();
-        barArrive(2 - w, 256);
-        // The next rows are on their way meanwhile.
-        u64 *const multiplied = &empty[stage.index];
-        stage.next();
-        if (step + 1 < tile.endStep)
-          loadRows(x);
-        wgmmaWait<0>();
-        // They were read until now.
-#pragma unroll
-        for (int i = 0; i < 16; ++i)
-          asm volatile("" : "+r"(hi[i]), "+r"(lo[i])::"memory");
-        if (lane == 0)
-          mbarArrive(multiplied);
-        wgmmaHold(d);
-#pragma unroll
-        for (int i = 0; i < BN / 2; ++i)
-          sum[i] += d[i];
-      }
-
+    // Stores a thread's sums of a tile.
+    const auto storeSums = [&](const Tile &tile) {
       bool isFinite = true;
 #pragma unroll
       for (int i = 0; i < BN / 2; ++i)
@@ -380,12 +333,14 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
       if (!isFinite)
         sumExactly(sum, tile, row, column, toNext, OPERANDS);
       __syncwarp();
-
-#if STORES_LINES
-      // The lines of the tile before have left shared memory.
-      unsigned char *const lines = smem + LINE_OFFSET + warp * 16 * LINE_PITCH;
-      bulkWaitRead<0>();
-      __syncwarp();
+#if STORES_TILES
+      unsigned char *const tiles = smem + OUT_PLACE + w * (OUT_BYTES / 2);
+      const u32 ofRow = (u32)rowOf(warp, g) - 64 * w, turn = (ROWS_K_MAJOR ? g : g >> 1) & 1;
+      const bool isFirst = (threadIdx.x & 127) == 0;
+      // What was stored before has left shared memory.
+      if (isFirst)
+        bulkWaitRead<0>();
+      barSync(3 + w, 128);
 #endif
 #if KEPT_OF_MULTIPLIED_ROWS
       const Kept kept[2] = {keepOf(OPERANDS, tile.batch, row, 0), keepOf(OPERANDS, tile.batch, row + toNext, 0)};
@@ -430,29 +385,111 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
 #endif
           made[i] = make(OPERANDS, tile, row + i % 4 / 2 * toNext, column + 32 * q + inGroup, sum[16 * q + i], of);
         }
+#if STORES_TILES
+        // A warp fills all banks at once if its odd rows take the columns behind first.
+#pragma unroll
+        for (u32 h = 0; h < 2; ++h) {
+          const u32 r = ofRow + h * (u32)toNext;
+          unsigned char *const to = tiles + q * 8192 + r * 128 + (c & 1) * 8;
+#pragma unroll
+          for (u32 j = 0; j < 2; ++j) {
+            const float2 low = make_float2(made[4 * j + 2 * h], made[4 * j + 2 * h + 1]);
+            const float2 high = make_float2(made[4 * j + 2 * h + 8], made[4 * j + 2 * h + 9]);
+            const u32 piece = 2 * j + (c >> 1) ^ r & 7;
+            *(float2 *)(to + ((piece ^ 4 * turn) << 4)) = turn ? high : low;
+            *(float2 *)(to + ((piece ^ 4 * (turn ^ 1)) << 4)) = turn ? low : high;
+          }
+        }
+#else
 #pragma unroll
         for (int i = 0; i < 16; i += 2)
-#if STORES_LINES
-          *(float2 *)(lines + (g + i % 4 / 2 * 8) * LINE_PITCH + 8 * c + (32 * q + i / 4 * 8) * 4) =
-              make_float2(made[i], made[i + 1]);
-#else
           storePair(out, parts, tile, row + i % 4 / 2 * toNext, column + 32 * q + i / 4 * 8, made[i], made[i + 1]);
 #endif
 #endif
       }
-#if STORES_LINES
-      // They are on their way while the next tile is multiplied.
+#if STORES_TILES
       fenceAsyncShared();
-      __syncwarp();
-      const i32 m = tile.row + rowOf(warp, lane & 7) + (i32)(lane >> 3) * toNext;
-      if (lane < 16 && m < M)
-        bulkStore(out + outOffset(tile.batch, m, tile.column), lines + lane * LINE_PITCH,
-                  4 * (tile.column + BN < N ? BN : N - tile.column));
-      bulkCommit();
+      barSync(3 + w, 128);
+      if (isFirst) {
+#pragma unroll
+        for (int q = 0; q < BN / 32; ++q)
+          tmaStore3D(&mapOut, tiles + q * 8192, tile.column + 32 * q, tile.row + 64 * (i32)w, tile.batch);
+        bulkCommit();
+      }
 #endif
+    };
+
+    // The warpgroups multiply in turns: one splits rows meanwhile.
+    if (w == 1)
+      barArrive(1, 256);
+
+    Tile before{};
+    bool isStored = true;
+#pragma unroll 1
+    for (u32 t = blockIdx.x; t < TILES; t += gridDim.x) {
+      const Tile tile = tileOf(t);
+      float x[16];
+      loadRows(x);
+#pragma unroll 1
+      for (i32 step = tile.firstStep; step < tile.endStep; ++step) {
+        u32 hi[16], lo[16];
+#pragma unroll
+        for (int i = 0; i < 16; ++i) {
+          hi[i] = roundedWhenCut(x[i]);
+          lo[i] = __float_as_uint(x[i] - cut(hi[i]));
+        }
+        mbarWait(&written[stage.index], stage.parity);
+        const u64 columns = descColumns + (u64)(stage.index * (STAGE_BYTES / 16));
+        barSync(1 + w, 256);
+        wgmmaFence();
+        // What is small first, so that little is cut.
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k) {
+          multiplyRegisters(d, lo + 4 * k, columns + 2 * k, k > 0 ? 1u : 0u);
+          multiplyRegisters(d, hi + 4 * k, columns + COLUMNS_STAGE / 16 + 2 * k, 1u);
+        }
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k)
+          multiplyRegisters(d, hi + 4 * k, columns + 2 * k, 1u);
+        wgmmaCommit();
+        barArrive(2 - w, 256);
+        if (OVERLAPS && !isStored) {
+          storeSums(before);
+          isStored = true;
+        }
+        if (step == tile.firstStep)
+#pragma unroll
+          for (int i = 0; i < BN / 2; ++i)
+            sum[i] = 0.0f;
+        // The next rows are on their way meanwhile.
+        u64 *const multiplied = &empty[stage.index];
+        stage.next();
+        if (step + 1 < tile.endStep)
+          loadRows(x);
+        wgmmaWait<0>();
+        // They were read until now.
+#pragma unroll
+        for (int i = 0; i < 16; ++i)
+          asm volatile("" : "+r"(hi[i]), "+r"(lo[i])::"memory");
+        if (lane == 0)
+          mbarArrive(multiplied);
+        wgmmaHold(d);
+#pragma unroll
+        for (int i = 0; i < BN / 2; ++i)
+          sum[i] += d[i];
+      }
+      if (OVERLAPS) {
+        before = tile;
+        isStored = false;
+      } else {
+        storeSums(tile);
+      }
     }
-#if STORES_LINES
-    bulkWaitRead<0>();
+    if (OVERLAPS)
+      storeSums(before);
+#if STORES_TILES
+    if ((threadIdx.x & 127) == 0)
+      bulkWaitRead<0>();
 #endif
   }
 #if SPLIT > 1
