@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Runs `python -m fastk.importer` in forks of a process that has torch loaded.
+"""Runs `python -m fastk.importer` in forks of a process that has imported before.
 
 A fresh interpreter spends four of its five seconds on loading torch. What depends
 on a fresh one (streams that are closed, signals, flags of Python) starts its own.
@@ -19,6 +19,7 @@ import pathlib
 import runpy
 import subprocess
 import sys
+import warnings
 
 
 class Server:
@@ -84,17 +85,23 @@ def _be_command(request):
 
 def _serve():
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-    import torch  # noqa: F401
+    import torch
 
     from fastk import importer
 
     importer.load_once()
+    # What the first import of a process does besides, once for all: a second.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        importer.import_in_process(lambda: (torch.nn.Identity(), (torch.zeros(1),), {}))
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             _be_command(json.loads(line))
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
+    # torch-mlir can hang in the interpreter's exit.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -17,15 +17,16 @@ import json
 import os
 import sys
 
-from ..importer import ImporterError, import_in_process, pins
+from ..importer import ImporterError, import_in_process, pins, quick_loading
 
 
 def import_graph(data):
     """The text of the graph, with its nodes' places as locations."""
-    import torch
-    import torch.fx.traceback
+    with quick_loading():
+        import torch
+        import torch.fx.traceback
 
-    from . import graphs
+        from . import graphs
 
     module, described = graphs.from_data(data)
 

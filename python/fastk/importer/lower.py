@@ -12,6 +12,7 @@ text and never bytecode, without locations where nobody asks for them, and what
 """
 
 import contextlib
+import functools
 import gc
 import os
 import re
@@ -92,9 +93,31 @@ def program_text(program, func_name, report, locations=False):
     return text, program
 
 
+@contextlib.contextmanager
+def dispatcher_asked_once():
+    """Where this is entered, torch lists its dispatcher's composite ops once.
+
+    It does so for each namespace of ops, some thirty times for one program: a tenth of
+    a second. None is registered meanwhile. For processes that exist to import only.
+    """
+    from torch._export import utils
+
+    name = "_materialize_cpp_cia_ops"
+    ask = getattr(utils, name, None)
+    if ask is None:  # Another torch than the pinned one has its own ways.
+        yield
+        return
+    setattr(utils, name, functools.cache(ask))
+    try:
+        yield
+    finally:
+        setattr(utils, name, ask)
+
+
 def _decomposed(program, table):
     try:
-        return program.run_decompositions(table)
+        with dispatcher_asked_once():
+            return program.run_decompositions(table)
     except Exception as error:
         from .export import export_failure
 
