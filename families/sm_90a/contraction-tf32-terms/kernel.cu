@@ -1,20 +1,20 @@
-// Sums of products of f32 as exact as f32, by three products of TF32 terms: x =
-// hi + lo, where hi is x rounded to TF32 (of columns cut to it, as tensor cores
-// cut what they read) and lo is what is left. One warp loads tiles by TMA as
-// they lie, three write the low terms of columns beside them, two warpgroups
-// multiply 64 rows each, whose terms go through registers. Tensor cores cut
-// what they add, so that sums of few terms are added to f32 sums.
+// Sums of products of f32 as exact as f32, by three products of TF32 terms: x = hi + lo, where hi is x rounded to TF32
+// (of columns cut to it, as tensor cores cut what they read) and lo is what is left. One warp loads tiles by TMA as
+// they lie, three write the low terms of columns beside them and turn columns whose terms do not lie together, two
+// warpgroups multiply 64 rows each, whose terms go through registers. Tensor cores cut what they add, so that sums of
+// few terms are added to f32 sums.
 
-#define BN 64   // tune: 64, 128
+#define BN 64 // tune: 64, 128
 #define SPLIT 1 // tune: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64
-#define BAND 8  // tune: 4, 8, 16
+#define BAND 8 // tune: 4, 8, 16
 
-// Where B's terms do not lie together, or the result has few rows, the rows of
-// a tile are the result's columns.
-#define TURNED (!B_K_MAJOR || A_K_MAJOR && M <= 64 && N > M)
+// The operand whose terms lie together has the columns of a tile, of two such the one of few rows. Of two whose terms
+// do not the columns are turned in shared memory.
+#define TURNED (A_K_MAJOR == B_K_MAJOR ? M <= 64 && N > M : A_K_MAJOR)
 #define ROWS (TURNED ? N : M)
 #define COLUMNS (TURNED ? M : N)
 #define ROWS_K_MAJOR (TURNED ? B_K_MAJOR : A_K_MAJOR)
+#define COLUMNS_K_MAJOR (A_K_MAJOR || B_K_MAJOR)
 
 #define BM 128
 #define K_STEP 32
@@ -29,20 +29,25 @@
 // Operands as the tensor maps see them.
 #define ROWS_INNER (ROWS_K_MAJOR ? K : ROWS)
 #define ROWS_OUTER (ROWS_K_MAJOR ? ROWS : K)
+#define COLUMNS_INNER (COLUMNS_K_MAJOR ? K : COLUMNS)
+#define COLUMNS_OUTER (COLUMNS_K_MAJOR ? COLUMNS : K)
 #define A_BATCHES (A_BATCHED ? BATCH : 1)
 #define B_BATCHES (B_BATCHED ? BATCH : 1)
 
-// Shared memory: stages of rows, columns and the columns' low terms, lines to
-// store from, barriers.
 // Where a block has many short tiles, it stores one while the next is multiplied, which takes registers.
 #define OVERLAPS (TILES > MULTIPROCESSORS && K_STEPS <= 32)
 #define STORES_TILES (!TURNED && SPLIT == 1 && OUT_ALIGNED && OUT_BITS == 32)
-// Of each warpgroup, boxes of 64 rows and 32 columns.
+
+// Shared memory: stages of rows, columns and the columns' terms; of each warpgroup boxes of 64 rows and 32 columns to
+// store from; barriers.
 #define OUT_BYTES (STORES_TILES ? BM * BN * 4 : 0)
 #define ROWS_STAGE (BM * 128)
 #define COLUMNS_STAGE (BN * 128)
 #define LOADED_BYTES (ROWS_STAGE + COLUMNS_STAGE)
-#define STAGE_BYTES (LOADED_BYTES + COLUMNS_STAGE)
+// High terms of columns are what was loaded, but where they are turned; low terms are behind.
+#define HIGH_PLACE (COLUMNS_K_MAJOR ? ROWS_STAGE : LOADED_BYTES)
+#define LOW_PLACE (HIGH_PLACE + COLUMNS_STAGE)
+#define STAGE_BYTES (LOW_PLACE + COLUMNS_STAGE)
 #define MOST_STAGES ((SHARED_LIMIT - OUT_BYTES - 3072) / STAGE_BYTES)
 #define STAGES (MOST_STAGES > 8 ? 8 : MOST_STAGES)
 #define OUT_PLACE (STAGES * STAGE_BYTES)
@@ -50,16 +55,12 @@
 #define SHARED_BYTES (BARRIER_OFFSET + STAGES * 24 + 1024)
 
 // The prelude has no product of TF32 whose rows are in registers.
-#define WGMMA_ROWS_IN_REGISTERS(R, A0, A1, A2, A3, B, KEEP, shape)             \
-  static FASTK_DEVICE void multiplyRegisters(float (&d)[R], const u32 *a,      \
-                                             u64 b, u32 keep) {                \
-    asm volatile(                                                              \
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %" #KEEP                             \
-        ", 0;\nwgmma.mma_async.sync.aligned." shape                            \
-        ".f32.tf32.tf32 {" FASTK_REGS_##R "}, {%" #A0 ",%" #A1 ",%" #A2        \
-                                          ",%" #A3 "}, %" #B ", p, 1, 1;\n}"   \
-        : FASTK_ACC_##R(d)                                                     \
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));      \
+#define WGMMA_ROWS_IN_REGISTERS(R, A0, A1, A2, A3, B, KEEP, shape)                                                     \
+  static FASTK_DEVICE void multiplyRegisters(float (&d)[R], const u32 *a, u64 b, u32 keep) {                           \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #KEEP ", 0;\nwgmma.mma_async.sync.aligned." shape                \
+                 ".f32.tf32.tf32 {" FASTK_REGS_##R "}, {%" #A0 ",%" #A1 ",%" #A2 ",%" #A3 "}, %" #B ", p, 1, 1;\n}"    \
+                 : FASTK_ACC_##R(d)                                                                                    \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));                                     \
   }
 #if BN == 64
 WGMMA_ROWS_IN_REGISTERS(32, 32, 33, 34, 35, 36, 37, "m64n64k8")
@@ -154,8 +155,7 @@ struct Stage {
   }
 };
 
-static FASTK_DEVICE void loadTiles(unsigned char *smem, u64 *full, u64 *empty,
-                                   const CUtensorMap *mapRows,
+static FASTK_DEVICE void loadTiles(unsigned char *smem, u64 *full, u64 *empty, const CUtensorMap *mapRows,
                                    const CUtensorMap *mapColumns) {
   Stage stage;
 #pragma unroll 1
@@ -175,10 +175,15 @@ static FASTK_DEVICE void loadTiles(unsigned char *smem, u64 *full, u64 *empty,
       } else {
 #pragma unroll
         for (int i = 0; i < BM / 32; ++i)
-          tmaLoad3D(rows + i * 4096, mapRows, bar, tile.row + 32 * i, k0,
-                    bRows);
+          tmaLoad3D(rows + i * 4096, mapRows, bar, tile.row + 32 * i, k0, bRows);
       }
-      tmaLoad3D(rows + ROWS_STAGE, mapColumns, bar, k0, tile.column, bColumns);
+      if (COLUMNS_K_MAJOR) {
+        tmaLoad3D(rows + ROWS_STAGE, mapColumns, bar, k0, tile.column, bColumns);
+      } else {
+#pragma unroll
+        for (int i = 0; i < BN / 32; ++i)
+          tmaLoad3D(rows + ROWS_STAGE + i * 4096, mapColumns, bar, tile.column + 32 * i, k0, bColumns);
+      }
       stage.next();
     }
   }
@@ -191,33 +196,65 @@ static FASTK_DEVICE float cut(u32 x) { return __uint_as_float(x & 0xffffe000u); 
 
 static FASTK_DEVICE u32 lowOfCut(float x) { return roundedWhenCut(x - cut(__float_as_uint(x))); }
 
+static FASTK_DEVICE uint4 lowOfCut(float4 x) {
+  uint4 low;
+  low.x = lowOfCut(x.x);
+  low.y = lowOfCut(x.y);
+  low.z = lowOfCut(x.z);
+  low.w = lowOfCut(x.w);
+  return low;
+}
+
+#if COLUMNS_K_MAJOR
 // Low terms lie as what they are of, whose swizzle does not matter so.
-static FASTK_DEVICE void writeLowTerms(unsigned char *smem, u64 *full, u64 *written, u32 warp, u32 lane) {
+static FASTK_DEVICE void writeTerms(unsigned char *stage, u32 warp, u32 lane) {
   constexpr u32 lines = BN / 4, each = (lines + 2) / 3;
+  const float4 *from = (const float4 *)(stage + HIGH_PLACE) + lane;
+  uint4 *to = (uint4 *)(stage + LOW_PLACE) + lane;
+  float4 x[each];
+#pragma unroll
+  for (u32 i = 0; i < each; ++i)
+    if (3 * i + warp < lines)
+      x[i] = from[(3 * i + warp) * 32];
+#pragma unroll
+  for (u32 i = 0; i < each; ++i)
+    if (3 * i + warp < lines)
+      to[(3 * i + warp) * 32] = lowOfCut(x[i]);
+}
+#else
+// Turns columns: a thread has four terms of four of them. Of eight neighbours no two have the same terms or the same
+// columns, so that none meet in a bank, where they read and where they write.
+static FASTK_DEVICE void writeTerms(unsigned char *stage, u32 warp, u32 lane) {
+#pragma unroll
+  for (u32 i = warp; i < BN / 16; i += 3) {
+    const u32 ofK = lane & 7, ofN = ofK + (lane >> 3) + i % 2 * 4 & 7;
+    const unsigned char *from = stage + ROWS_STAGE + i / 2 * 4096 + ofK * 512;
+    float4 x[4];
+#pragma unroll
+    for (u32 k = 0; k < 4; ++k)
+      x[k] = *(const float4 *)(from + k * 128 + ((ofN ^ (ofK * 4 + k & 7)) << 4));
+    const float4 turned[4] = {make_float4(x[0].x, x[1].x, x[2].x, x[3].x), make_float4(x[0].y, x[1].y, x[2].y, x[3].y),
+                              make_float4(x[0].z, x[1].z, x[2].z, x[3].z), make_float4(x[0].w, x[1].w, x[2].w, x[3].w)};
+    unsigned char *to = stage + HIGH_PLACE + i / 2 * 4096 + ofN * 512;
+#pragma unroll
+    for (u32 n = 0; n < 4; ++n) {
+      const u32 at = n * 128 + ((ofK ^ (ofN * 4 + n & 7)) << 4);
+      *(float4 *)(to + at) = turned[n];
+      *(uint4 *)(to + COLUMNS_STAGE + at) = lowOfCut(turned[n]);
+    }
+  }
+}
+#endif
+
+static FASTK_DEVICE void splitColumns(unsigned char *smem, u64 *full, u64 *written, u32 warp, u32 lane) {
   Stage stage;
 #pragma unroll 1
   for (u32 t = blockIdx.x; t < TILES; t += gridDim.x) {
     const Tile tile = tileOf(t);
 #pragma unroll 1
     for (i32 step = tile.firstStep; step < tile.endStep; ++step) {
-      const float4 *from = (const float4 *)(smem + stage.index * STAGE_BYTES + ROWS_STAGE) + lane;
-      uint4 *to = (uint4 *)(smem + stage.index * STAGE_BYTES + LOADED_BYTES) + lane;
-      float4 x[each];
       mbarWait(full + stage.index, stage.parity);
-#pragma unroll
-      for (u32 i = 0; i < each; ++i)
-        if (3 * i + warp - 1 < lines)
-          x[i] = from[(3 * i + warp - 1) * 32];
-#pragma unroll
-      for (u32 i = 0; i < each; ++i) {
-        uint4 low;
-        low.x = lowOfCut(x[i].x);
-        low.y = lowOfCut(x[i].y);
-        low.z = lowOfCut(x[i].z);
-        low.w = lowOfCut(x[i].w);
-        if (3 * i + warp - 1 < lines)
-          to[(3 * i + warp - 1) * 32] = low;
-      }
+      writeTerms(smem + stage.index * STAGE_BYTES, warp, lane);
       fenceAsyncShared();
       __syncwarp();
       if (lane == 0)
@@ -227,17 +264,14 @@ static FASTK_DEVICE void writeLowTerms(unsigned char *smem, u64 *full, u64 *writ
   }
 }
 
-// A thread's sums anew, from the elements as they are, where what is not finite
-// has no terms.
-static FASTK_DEVICE void sumExactly(float (&sum)[BN / 2], const Tile &tile,
-                                    i32 row, i32 column, i32 toNext,
+// A thread's sums anew, from the elements as they are, where what is not finite has no terms.
+static FASTK_DEVICE void sumExactly(float (&sum)[BN / 2], const Tile &tile, i32 row, i32 column, i32 toNext,
                                     OPERAND_PARAMETERS) {
 #pragma unroll
   for (int i = 0; i < BN / 2; ++i)
     sum[i] = 0.0f;
   const i32 end = tile.endStep * K_STEP < K ? tile.endStep * K_STEP : K;
-  const i32 row0 = row < ROWS ? row : ROWS - 1,
-            row1 = row + toNext < ROWS ? row + toNext : ROWS - 1;
+  const i32 row0 = row < ROWS ? row : ROWS - 1, row1 = row + toNext < ROWS ? row + toNext : ROWS - 1;
 #pragma unroll 1
   for (i32 k = tile.firstStep * K_STEP; k < end; ++k) {
 #if TURNED
@@ -285,14 +319,14 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
   if (ofBlock < 4) {
     registersDown<72>();
     if (ofBlock > 0)
-      writeLowTerms(smem, full, written, ofBlock, lane);
+      splitColumns(smem, full, written, ofBlock - 1, lane);
     else if (lane == 0)
       loadTiles(smem, full, empty, &mapRows, &mapColumns);
     __syncwarp();
   } else {
     registersUp<216>();
     const u32 warp = ofBlock - 4, w = warp >> 2, g = lane >> 2, c = lane & 3;
-    const u64 descColumns = wgmmaDesc128B(smemAddr(smem) + ROWS_STAGE);
+    const u64 descColumns = wgmmaDesc128B(smemAddr(smem) + HIGH_PLACE);
     // Where rows lie along their terms, a thread reads terms c and c + 4 of every eight.
     const u32 line = (16 * warp + g) * 128 + c * 4;
     const u32 piece = pieceOf(warp, g), ofRows = (2 * w + (warp >> 1 & 1)) * 4096;
@@ -315,7 +349,8 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
           x[4 * k + 2] = *(const float *)high;
           x[4 * k + 3] = *(const float *)(high + 1024);
         } else {
-          const float2 low = *(const float2 *)(from + low0 + k * 1024), high = *(const float2 *)(from + high0 + k * 1024);
+          const float2 low = *(const float2 *)(from + low0 + k * 1024),
+                       high = *(const float2 *)(from + high0 + k * 1024);
           x[4 * k] = low.x;
           x[4 * k + 1] = low.y;
           x[4 * k + 2] = high.x;
