@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostProgram.h"
+#include "WithNumbers.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 #include <fstream>
 #include <random>
@@ -152,31 +151,6 @@ std::string fastk::test::runOnHost(const std::string &program,
   return status == 0 ? "" : said + "\nstatus " + std::to_string(status);
 }
 
-/// A program with numbers in place of macros' expressions, which C has to agree
-/// with. Macros that name macros repeat them whole: a compiler reads some of
-/// families for longer than all else takes.
-static std::string withNumbers(llvm::StringRef program,
-                               const families::Names &names) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  for (llvm::StringRef line : llvm::split(program, '\n')) {
-    llvm::StringRef rest = line.split("//").first.trim();
-    llvm::StringRef name, value;
-    if (rest.consume_front("#define ") && !rest.ends_with("\\"))
-      std::tie(name, value) = rest.split(' ');
-    auto found = names.find(name.str());
-    if (found == names.end() || value.find_first_of("?(") == value.npos) {
-      stream << line << '\n';
-      continue;
-    }
-    stream << "_Static_assert((" << value << ") == " << found->second
-           << " && __builtin_types_compatible_p(__typeof__(" << value
-           << "), int), \"" << name << "\");\n#define " << name << " ("
-           << found->second << ")\n";
-  }
-  return text;
-}
-
 bool fastk::test::checkOnHost(llvm::StringRef name, llvm::StringRef coreName,
                               CanonicalForm &form, const std::string &checks,
                               const std::string &about, uint64_t number,
@@ -199,7 +173,7 @@ bool fastk::test::checkOnHost(llvm::StringRef name, llvm::StringRef coreName,
   std::string choices;
   for (const std::string &each : family.chosen)
     choices += each + " " + std::to_string(names[each]) + " ";
-  EXPECT_EQ(runOnHost(withNumbers(instance.program, names) + kHead + functions +
+  EXPECT_EQ(runOnHost(withNumbers(instance.program) + kHead + functions +
                           "int main(void) {\n" + writeOperands(form) + checks +
                           "  return 0;\n}\n",
                       "c"),

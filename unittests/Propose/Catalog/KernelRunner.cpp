@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
+#include "../../Families/WithNumbers.h"
 #include "Interpreter.h"
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
@@ -130,7 +131,7 @@ void compile(Prepared &p) {
   {
     std::error_code ec;
     llvm::raw_fd_ostream os(source, ec);
-    os << p.kernel.source;
+    os << withNumbers(p.kernel.source);
   }
   std::optional<llvm::StringRef> redirects[] = {
       std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
