@@ -171,3 +171,26 @@ TEST(RoundToBFloat, TwoResultsAreRoundedWhereTheyAreTaken) {
     }
   EXPECT_EQ(calls, 1);
 }
+
+TEST(RoundToBFloat, IntegersAreMadeOfFloats) {
+  LLVMContext context;
+  SMDiagnostic problem;
+  std::unique_ptr<Module> module = parseAssemblyString(R"(
+    define <4 x i8> @f(<4 x bfloat> %a, <4 x half> %b) {
+      %s = fptosi <4 x bfloat> %a to <4 x i8>
+      %u = fptoui <4 x bfloat> %a to <4 x i8>
+      %h = fptosi <4 x half> %b to <4 x i8>
+      %r = add <4 x i8> %s, %u
+      %t = add <4 x i8> %r, %h
+      ret <4 x i8> %t
+    })",
+                                                       problem, context);
+  ASSERT_TRUE(module) << problem.getMessage().str();
+  convertBFloatAsFloat(*module);
+  std::vector<Type *> from;
+  for (Instruction &instruction : instructions(*module->getFunction("f")))
+    if (isa<FPToSIInst, FPToUIInst>(instruction))
+      from.push_back(instruction.getOperand(0)->getType()->getScalarType());
+  Type *wide = Type::getFloatTy(context);
+  EXPECT_EQ(from, (std::vector<Type *>{wide, wide, Type::getHalfTy(context)}));
+}

@@ -81,6 +81,8 @@ LogicalResult fastk::optimizeModule(llvm::Module &module,
   if (byIntegers)
     roundToBFloatByIntegers(module);
   optimizeLLVM(module, *machine, tuning);
+  // Not before: it is undone there.
+  convertBFloatAsFloat(module);
   if (byIntegers) {
     roundToBFloatByIntegers(module);
     defineBFloatCalls(module);

@@ -74,6 +74,10 @@ void guardDivisions(llvm::Module &module);
 /// Whether the processor has an instruction that rounds to bf16.
 bool hasBFloatRounding(const HostTarget &target);
 
+/// Makes integers of bf16 by way of f32, which holds every bf16: the back end
+/// takes vectors of bf16 apart, element by element.
+void convertBFloatAsFloat(llvm::Module &module);
+
 /// Rounds to bf16 by operations on integers.
 void roundToBFloatByIntegers(llvm::Module &module);
 /// Defines the functions that the back end calls to round to bf16 where it

@@ -195,6 +195,21 @@ void fastk::roundToBFloatByIntegers(Module &module) {
   }
 }
 
+void fastk::convertBFloatAsFloat(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function)) {
+      if (!isa<FPToSIInst, FPToUIInst>(instruction))
+        continue;
+      Use &operand = instruction.getOperandUse(0);
+      if (isBFloat(operand->getType()))
+        operand.set(
+            IRBuilder<>(&instruction)
+                .CreateFPExt(operand, withElement(operand->getType(),
+                                                  Type::getFloatTy(
+                                                      module.getContext()))));
+    }
+}
+
 /// Whether there is a value of type bf16.
 static bool usesBFloat(const Module &module) {
   for (const Function &function : module)
