@@ -24,6 +24,7 @@ import tempfile
 import traceback
 
 from ..importer import ImportedModule, ImporterError, child, import_in_process
+from ..importer import quick_loading
 from . import measure, problems, turns
 
 
@@ -79,7 +80,8 @@ def _serve(answer):
     # CUDA does not work in a process whose parent has begun with it: without this, the
     # question whether there is a GPU begins.
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-    import torch._inductor.compile_fx  # noqa: F401
+    with quick_loading():
+        import torch._inductor.compile_fx  # noqa: F401
 
     # The runner sends a line when it has the answer to the last, and none between.
     while line := os.read(0, 1 << 16):

@@ -18,7 +18,7 @@ from compiled import BIN
 from programs import FAMILIES
 
 from fastk import importer
-from fastk.importer import ImporterError, child
+from fastk.importer import ImporterError, child, lower
 from fastk.torch_mlir import FastkLinalgOnTensorsBackend
 from fastk.torch_mlir.text import module_text
 
@@ -45,6 +45,7 @@ def import_family(family):
         from torch_mlir import fx
 
         torch.set_num_threads(1)
+        importer.load_torch_mlir()
         texts = {}
         for name, program in FAMILIES[family].items():
             report(name)
@@ -55,11 +56,11 @@ def import_family(family):
                     dynamic_shapes=program.dynamic and (program.dynamic,),
                     strict=False,
                 )
-                texts[name] = module_text(
-                    fx.export_and_import(
+                with lower.dispatcher_asked_once():
+                    module = fx.export_and_import(
                         exported, output_type="linalg-on-tensors", func_name=name
                     )
-                )
+                texts[name] = module_text(module)
             except Exception as error:  # torch.export and torch-mlir raise anything
                 texts[name] = f"{type(error).__name__}: {error}"
         return texts
