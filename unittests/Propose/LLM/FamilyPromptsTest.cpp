@@ -79,7 +79,7 @@ TEST(FamilyPromptsTest, IdeasAreForAllSizes) {
   AskingForFamilies asking([](const Prompt &) {
     return said(
         R"json({"ideas": [{"title": "Three terms", "category": "data type and precision",
-      "text": "Split.", "parent": "F4", "expected_gain": "3x"}]})json");
+      "text": "Split.", "parent": "F5", "expected_gain": "3x"}]})json");
   });
   auto ideas =
       llvm::cantFail(asking.proposer->proposeIdeas(request.context(), 2));
@@ -88,13 +88,14 @@ TEST(FamilyPromptsTest, IdeasAreForAllSizes) {
   const Prompt &prompt = asking.model->asked.front();
   EXPECT_THAT(prompt.system, HasSubstr("the core `contraction`"));
   EXPECT_THAT(prompt.user,
-              AllOf(HasSubstr("## F4: family contraction-wgmma"),
+              AllOf(HasSubstr("## F5: family contraction-wgmma"),
                     HasSubstr("It does not serve this workload: it multiplies "
                               "f16 by f16 or bf16 by bf16"),
                     HasSubstr("#define A_IS_F32 1"),
                     Not(HasSubstr("reduction-rows"))));
-  EXPECT_THAT(prompt.schema,
-              HasSubstr("\"enum\":[\"none\",\"F1\",\"F2\",\"F3\",\"F4\"]"));
+  EXPECT_THAT(
+      prompt.schema,
+      HasSubstr("\"enum\":[\"none\",\"F1\",\"F2\",\"F3\",\"F4\",\"F5\"]"));
 }
 
 TEST(FamilyPromptsTest, WhoRealisesGetsTheFamilyAndTheInterface) {
