@@ -203,8 +203,6 @@ def load_once():
         with quick_loading():
             importlib.import_module("torch._dynamo")
             importlib.import_module("torch.export._trace")
-            # torch-mlir keeps what it collects from torch; this brings no LLVM.
-            importlib.import_module(_TABLE).get_decomposition_table()
 
 
 @functools.cache
