@@ -41,39 +41,64 @@ static Names namesOf(const ProgramState &state, const NameTable &table) {
   return names;
 }
 
+namespace {
+/// A line as it stands, and as it was read.
+struct Line {
+  ProgramLine text;
+  ReadLine read;
+  bool isDefinition() const {
+    return text.kind == ProgramLine::Kind::Define ||
+           text.kind == ProgramLine::Kind::Undefine;
+  }
+};
+} // namespace
+
+/// The next line that defines or undefines a name and counts, of which the
+/// state knows what is before it; `rest` begins behind it then.
+static std::optional<Line> nextThatCounts(StringRef &rest, NameTable &table,
+                                          ProgramState &state) {
+  while (!rest.empty()) {
+    StringRef line;
+    std::tie(line, rest) = rest.split('\n');
+    std::optional<ProgramLine> text = families::readProgramLine(line);
+    if (!text)
+      continue;
+    Line next{*text, ReadLine(*text, table)};
+    if (state.counts(next.read))
+      return next;
+  }
+  return std::nullopt;
+}
+
 families::ProgramNumbers families::readNumbers(StringRef program) {
   ProgramNumbers numbers;
   std::set<std::string> ambiguous;
   NameTable table;
   ProgramState state;
   size_t known = 0;
-  while (!program.empty() && known < kMaxNames) {
-    auto [line, rest] = program.split('\n');
-    program = rest;
-    std::optional<ProgramLine> definition = readProgramLine(line);
-    if (!definition)
-      continue;
-    ReadLine read(*definition, table);
-    if (!state.counts(read))
-      continue;
-    std::string name = definition->name.str();
+  while (known < kMaxNames) {
+    std::optional<Line> line = nextThatCounts(program, table, state);
+    if (!line)
+      break;
+    const auto &[definition, read] = *line;
+    std::string name = definition.name.str();
     std::optional<int64_t> before = state.numberOf(read.place);
     std::optional<int64_t> value = state.define(read);
     known += value && !before;
     if (before && value != before &&
-        definition->kind == ProgramLine::Kind::Define)
+        definition.kind == ProgramLine::Kind::Define)
       ambiguous.insert(name);
     if (!value)
       continue;
-    std::optional<int64_t> plain = readInteger(definition->value);
-    if (definition->tune.empty() || !plain ||
+    std::optional<int64_t> plain = readInteger(definition.value);
+    if (definition.tune.empty() || !plain ||
         numbers.tuned.size() >= kMaxTuned ||
         any_of(numbers.tuned,
                [&](const TunedParameter &each) { return each.name == name; }))
       continue;
     TunedParameter parameter{name, *plain, {*plain}};
     SmallVector<StringRef> values;
-    definition->tune.split(values, ',');
+    definition.tune.split(values, ',');
     for (StringRef text : ArrayRef(values).take_front(kMaxValues))
       if (std::optional<int64_t> each = readInteger(text))
         parameter.values.push_back(*each);
@@ -92,18 +117,6 @@ families::ProgramNumbers families::readNumbers(StringRef program) {
   }
   return numbers;
 }
-
-namespace {
-/// A line as it stands, and as it was read.
-struct Line {
-  ProgramLine text;
-  ReadLine read;
-  bool isDefinition() const {
-    return text.kind == ProgramLine::Kind::Define ||
-           text.kind == ProgramLine::Kind::Undefine;
-  }
-};
-} // namespace
 
 struct families::ProgramDefinitions::Lines {
   std::string program;
@@ -258,20 +271,14 @@ std::string families::withValue(StringRef program, StringRef name,
                                 int64_t value) {
   NameTable table;
   ProgramState state;
-  for (StringRef rest = program; !rest.empty();) {
-    StringRef line;
-    std::tie(line, rest) = rest.split('\n');
-    std::optional<ProgramLine> definition = readProgramLine(line);
-    if (!definition)
-      continue;
-    ReadLine read(*definition, table);
-    if (!state.counts(read))
-      continue;
-    if (definition->name == name && !definition->tune.empty() &&
-        readInteger(definition->value)) {
-      size_t at = definition->value.data() - program.data();
+  StringRef rest = program;
+  while (std::optional<Line> line = nextThatCounts(rest, table, state)) {
+    const auto &[definition, read] = *line;
+    if (definition.name == name && !definition.tune.empty() &&
+        readInteger(definition.value)) {
+      size_t at = definition.value.data() - program.data();
       return (program.take_front(at) + Twine(value) +
-              program.substr(at + definition->value.size()))
+              program.substr(at + definition.value.size()))
           .str();
     }
     state.define(read);

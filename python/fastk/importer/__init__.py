@@ -29,10 +29,6 @@ from .pins import TORCH, TORCH_MLIR
 __all__ = ["ImportedModule", "ImporterError", "import_file", "import_module"]
 
 
-#: Where torch-mlir has its table of decompositions.
-_TABLE = "torch_mlir.extras.fx_decomp_util"
-
-
 @dataclasses.dataclass(frozen=True)
 class ImportedModule:
     """An imported module.
@@ -201,8 +197,12 @@ def load_once():
     if "torch" in sys.modules:
         pins.check()
         with quick_loading():
-            importlib.import_module("torch._dynamo")
-            importlib.import_module("torch.export._trace")
+            _load_exporter()
+
+
+def _load_exporter():
+    importlib.import_module("torch._dynamo")
+    importlib.import_module("torch.export._trace")
 
 
 @functools.cache
@@ -215,10 +215,11 @@ def load_torch_mlir():
     from . import lower
 
     with quick_loading(), lower.dispatcher_asked_once():
-        importlib.import_module("torch._dynamo")
-        importlib.import_module("torch.export._trace")
+        _load_exporter()
         importlib.import_module("torch_mlir.fx")
-        importlib.import_module(_TABLE).get_decomposition_table()
+        # It keeps what it collects from torch.
+        table = importlib.import_module("torch_mlir.extras.fx_decomp_util")
+        table.get_decomposition_table()
     gc.freeze()
 
 
