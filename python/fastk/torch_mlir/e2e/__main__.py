@@ -15,7 +15,7 @@ import sys
 import time
 
 from ... import commandline, locks
-from ...importer import files
+from ...importer import files, quick_loading
 from . import child, gpu, pack, results, suite, table
 
 _DESCRIPTION = """\
@@ -291,7 +291,9 @@ def _plan(options, kept, names, made_by):
 
 def _warm_up(tests):
     """What each test would load; forks share it. Nothing here makes MLIR's threads."""
-    import torch
+    with quick_loading():
+        import torch
+        import torch._dynamo  # for an export
 
     # A fork has no copy of its parent's thread pool; one thread uses none.
     torch.set_num_threads(1)
