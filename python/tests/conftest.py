@@ -53,9 +53,29 @@ MISSING = {
 collect_ignore = [test for test, modules in MISSING.items() if modules]
 
 
-#: Of a file with few tests that take long nobody must be left with at the end: xdist
-#: deals files in this order (scripts/test.sh), and the others after them.
-LONG = ["test_kernelbench", "test_docs", "test_golden", "test_e2e_gpu", "test_op_table"]
+#: A file is one process's, and nobody must be left with a long one at the end: xdist
+#: deals these first (scripts/test.sh), the longest before others.
+LONG = [
+    "test_op_table",
+    "test_docs",
+    "test_scaffolds",
+    "test_kernelbench",
+    "test_backend",
+    "test_programs",
+    "test_conditions",
+    "test_site",
+    "test_families",
+    "test_random_programs",
+    "test_oracle",
+    "test_window_programs",
+    "test_gpu_results",
+    "test_ray",
+    "test_import_recurrences",
+    "test_golden",
+    "test_e2e_gpu",
+    "test_whole_models",
+    "test_import_dynamic",
+]
 
 
 def pytest_collection_modifyitems(items):

@@ -93,7 +93,8 @@ def test_the_text_does_not_grow_with_the_steps():
     def text(steps):
         return import_module(Flat(nn.LSTM(4, 5, 2)), (torch.randn(steps, 3, 4),)).text
 
-    assert len(text(512)) < 1.1 * len(text(8))
+    # torch computes each step's shapes: more steps take time, and show no more.
+    assert len(text(64)) < 1.1 * len(text(8))
 
 
 def test_projections_are_written_out():
@@ -116,7 +117,7 @@ def plan_for_a_gpu(module, steps, folder):
 def test_a_gpu_repeats_the_steps(name, tmp_path):
     module = MODULES[name]()
     layers = module.num_layers * (2 if module.bidirectional else 1)
-    plans = [plan_for_a_gpu(Flat(module), steps, tmp_path) for steps in (8, 300)]
+    plans = [plan_for_a_gpu(Flat(module), steps, tmp_path) for steps in (8, 40)]
     assert [plan.count('"repeat"') for plan in plans] == [layers, layers]
     assert plans[0].count('"launch"') == plans[1].count('"launch"')
-    assert '"repeat":300' in plans[1]
+    assert '"repeat":40' in plans[1]
