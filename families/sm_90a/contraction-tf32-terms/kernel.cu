@@ -2,7 +2,7 @@
 // (of columns cut to it, as tensor cores cut what they read) and lo is what is left. One warp loads tiles by TMA as
 // they lie, three write the low terms of columns beside them and turn columns whose terms do not lie together, two
 // warpgroups multiply 64 rows each, whose terms go through registers. Tensor cores cut what they add, so that sums of
-// few terms are added to f32 sums.
+// few terms are added to f32 sums. An operand that tensor maps cannot describe is written out before.
 
 #define BN 64 // tune: 64, 128
 #define SPLIT 1 // tune: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64
@@ -26,19 +26,30 @@
 #define TILES (TILES_ALONE * SPLIT)
 #define GRID (TILES < MULTIPROCESSORS ? TILES : MULTIPROCESSORS)
 
-// Operands as the tensor maps see them.
-#define ROWS_INNER (ROWS_K_MAJOR ? K : ROWS)
-#define ROWS_OUTER (ROWS_K_MAJOR ? ROWS : K)
-#define COLUMNS_INNER (COLUMNS_K_MAJOR ? K : COLUMNS)
-#define COLUMNS_OUTER (COLUMNS_K_MAJOR ? COLUMNS : K)
+// Operands as the tensor maps see them: lines, and elements from line to line and from batch to batch. What is written
+// out has its lines at multiples of 16 bytes.
 #define A_BATCHES (A_BATCHED ? BATCH : 1)
+#define A_INNER (A_K_MAJOR ? K : M)
+#define A_OUTER (A_K_MAJOR ? M : K)
+#define A_LINE (A_ALIGNED ? A_ROW_STRIDE : (A_INNER + 3) / 4 * 4)
+#define A_BATCH (!A_BATCHED ? A_LINE : A_ALIGNED ? A_BATCH_STRIDE : A_OUTER * A_LINE)
 #define B_BATCHES (B_BATCHED ? BATCH : 1)
+#define B_INNER (B_K_MAJOR ? K : N)
+#define B_OUTER (B_K_MAJOR ? N : K)
+#define B_LINE (B_ALIGNED ? B_ROW_STRIDE : (B_INNER + 3) / 4 * 4)
+#define B_BATCH (!B_BATCHED ? B_LINE : B_ALIGNED ? B_BATCH_STRIDE : B_OUTER * B_LINE)
+
+// A warp writes a piece of a line, eight elements a lane.
+#define WRITES_OUT (!A_ALIGNED || !B_ALIGNED)
+#define PIECE 256
+#define A_PIECES (A_ALIGNED ? 0 : A_BATCHES * A_OUTER * ((A_INNER + PIECE - 1) / PIECE))
+#define B_PIECES (B_ALIGNED ? 0 : B_BATCHES * B_OUTER * ((B_INNER + PIECE - 1) / PIECE))
 
 // Where a block has many short tiles, it stores one while the next is multiplied, which takes registers.
 #define OVERLAPS (TILES > MULTIPROCESSORS && K_STEPS <= 32)
-#define STORES_TILES (!TURNED && SPLIT == 1 && OUT_ALIGNED && OUT_BITS == 32)
+#define STORES_TILES (SPLIT == 1 && OUT_ALIGNED && OUT_BITS == 32)
 
-// Shared memory: stages of rows, columns and the columns' terms; of each warpgroup boxes of 64 rows and 32 columns to
+// Shared memory: stages of rows, columns and the columns' terms; of each warpgroup boxes of 32 columns of the result to
 // store from; barriers.
 #define OUT_BYTES (STORES_TILES ? BM * BN * 4 : 0)
 #define ROWS_STAGE (BM * 128)
@@ -155,8 +166,47 @@ struct Stage {
   }
 };
 
+#if WRITES_OUT
+template <i32 Inner, i32 Outer, i32 Line, typename ElementOf>
+static FASTK_DEVICE void writePiece(float *to, u32 index, u32 lane, const ElementOf &elementOf) {
+  constexpr u32 pieces = (Inner + PIECE - 1) / PIECE;
+  const u32 line = index / pieces;
+  const i32 first = (i32)(index % pieces * PIECE + lane);
+  float x[PIECE / 32];
+#pragma unroll
+  for (i32 i = 0; i < PIECE; i += 32)
+    if (first + i < Inner)
+      x[i / 32] = elementOf((i32)(line / Outer), (i32)(line % Outer), first + i);
+#pragma unroll
+  for (i32 i = 0; i < PIECE; i += 32)
+    if (first + i < Inner)
+      to[(i64)line * Line + first + i] = x[i / 32];
+}
+
+// Writes out what tensor maps cannot describe as it lies.
+extern "C" __global__ void __launch_bounds__(256) writeOut(float *writtenA, float *writtenB, OPERAND_PARAMETERS) {
+  launchNext();
+  const u32 index = blockIdx.x * 8 + warpIndex(), lane = threadIdx.x & 31;
+#if !A_ALIGNED
+  if (index < A_PIECES)
+    writePiece<A_INNER, A_OUTER, A_LINE>(writtenA, index, lane, [&](i32 batch, i32 line, i32 i) {
+      return (float)elementA(OPERANDS, batch, A_K_MAJOR ? line : i, A_K_MAJOR ? i : line);
+    });
+#endif
+#if !B_ALIGNED
+  if (index >= A_PIECES && index < A_PIECES + B_PIECES)
+    writePiece<B_INNER, B_OUTER, B_LINE>(writtenB, index - A_PIECES, lane, [&](i32 batch, i32 line, i32 i) {
+      return (float)elementB(OPERANDS, batch, B_K_MAJOR ? line : i, B_K_MAJOR ? i : line);
+    });
+#endif
+}
+#endif
+
 static FASTK_DEVICE void loadTiles(unsigned char *smem, u64 *full, u64 *empty, const CUtensorMap *mapRows,
                                    const CUtensorMap *mapColumns) {
+#if WRITES_OUT
+  waitPrevious();
+#endif
   Stage stage;
 #pragma unroll 1
   for (u32 t = blockIdx.x; t < TILES; t += gridDim.x) {
@@ -370,7 +420,7 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
       __syncwarp();
 #if STORES_TILES
       unsigned char *const tiles = smem + OUT_PLACE + w * (OUT_BYTES / 2);
-      const u32 ofRow = (u32)rowOf(warp, g) - 64 * w, turn = (ROWS_K_MAJOR ? g : g >> 1) & 1;
+      const u32 ofRow = (u32)rowOf(warp, g) - 64 * w;
       const bool isFirst = (threadIdx.x & 127) == 0;
       // What was stored before has left shared memory.
       if (isFirst)
@@ -399,6 +449,30 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
           made[2 * i] = make(OPERANDS, tile, m, row, sum[16 * q + i / 2 * 4 + i % 2], kept[0]);
           made[2 * i + 1] = make(OPERANDS, tile, m, row + toNext, sum[16 * q + i / 2 * 4 + i % 2 + 2], kept[1]);
         }
+#if STORES_TILES
+        // What is multiplied as a column is a line of shared memory.
+        unsigned char *const to = tiles + (ofRow >> 5) * (BN * 128) + (32 * q + 2 * c) * 128 + (ofRow & 3) * 4;
+        const u32 piece = ofRow >> 2 & 7;
+#pragma unroll
+        for (u32 j = 0; j < 4; ++j) {
+#if ROWS_K_MAJOR
+#pragma unroll
+          for (u32 h = 0; h < 2; ++h) {
+            unsigned char *const line = to + (8 * j + h) * 128;
+            *(float *)(line + ((piece ^ (2 * c + h)) << 4)) = made[4 * j + 2 * h];
+            *(float *)(line + ((piece + 2 ^ (2 * c + h)) << 4)) = made[4 * j + 2 * h + 1];
+          }
+#else
+          // Half a warp fills all banks at once if half of it takes the second line first.
+          const u32 turn = c >> 1;
+          const float2 low = make_float2(made[4 * j], made[4 * j + 1]);
+          const float2 high = make_float2(made[4 * j + 2], made[4 * j + 3]);
+          unsigned char *const line = to + 8 * j * 128;
+          *(float2 *)(line + turn * 128 + ((piece ^ (2 * c + turn)) << 4)) = turn ? high : low;
+          *(float2 *)(line + (turn ^ 1) * 128 + ((piece ^ (2 * c + (turn ^ 1))) << 4)) = turn ? low : high;
+#endif
+        }
+#else
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
           const i32 m = column + 32 * q + i / 2 * 8 + i % 2;
@@ -409,6 +483,7 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
           storePair(out, parts, tile, m, row, made[2 * i], made[2 * i + 1]);
 #endif
         }
+#endif
 #else
 #pragma unroll
         for (int i = 0; i < 16; ++i) {
@@ -422,6 +497,7 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
         }
 #if STORES_TILES
         // A warp fills all banks at once if its odd rows take the columns behind first.
+        const u32 turn = (ROWS_K_MAJOR ? g : g >> 1) & 1;
 #pragma unroll
         for (u32 h = 0; h < 2; ++h) {
           const u32 r = ofRow + h * (u32)toNext;
@@ -447,8 +523,12 @@ contraction(const __grid_constant__ CUtensorMap mapRows, const __grid_constant__
       barSync(3 + w, 128);
       if (isFirst) {
 #pragma unroll
-        for (int q = 0; q < BN / 32; ++q)
+        for (int q = 0; q < (TURNED ? 2 : BN / 32); ++q)
+#if TURNED
+          tmaStore3D(&mapOut, tiles + q * BN * 128, tile.row + 64 * (i32)w + 32 * q, tile.column, tile.batch);
+#else
           tmaStore3D(&mapOut, tiles + q * 8192, tile.column + 32 * q, tile.row + 64 * (i32)w, tile.batch);
+#endif
         bulkCommit();
       }
 #endif
