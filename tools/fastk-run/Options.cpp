@@ -95,7 +95,8 @@ struct CommandLine {
       cl::desc("how workloads are formed: op, greedy (default) or whole")};
   cl::opt<std::string, true> entry{
       "entry", cl::location(options::entry), cl::cat(category),
-      cl::desc("function to run (default: the only one)")};
+      cl::desc("function to run, which alone is compiled (default: the only "
+               "one)")};
   cl::opt<uint64_t, true> seed{
       "seed", cl::location(options::seed), cl::cat(category),
       cl::desc("seed of the generated inputs (default 1)")};

@@ -124,6 +124,7 @@ static int run(int argc, char **argv) {
     model = session.load(inputPath);
     if (!model || failed(prepareModel(*model, targetName)))
       return 1;
+    keepEntry(*model, entry);
     if (!model->getOps<LoweringOp>().empty()) {
       definition = model->clone();
       if (failed(inlineLowerings(*definition)))

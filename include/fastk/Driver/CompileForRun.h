@@ -60,6 +60,11 @@ struct RunRequest {
   std::function<void(const ApplySummary &)> onApplied;
 };
 
+/// Erases the functions beside `entry` of a prepared model, in which none calls
+/// another: they need not be compiled to run it. Nothing changes where there is
+/// no such function.
+void keepEntry(mlir::ModuleOp model, llvm::StringRef entry);
+
 /// The model with its workloads lowered for `target`, which has so much memory.
 /// Where a diagnostic has said what is wrong, the error is a ToldError.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
