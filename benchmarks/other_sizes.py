@@ -11,8 +11,9 @@
 LEVEL is a folder of problems, as KernelBench/KernelBench/level1; OTHER gets a file of the
 same name for each. Sizes are what a module assigns to names: batches become a quarter to
 seven tenths of what they were, channels, features and extents 0.4 to 1.1 of it, as odd
-as they come or multiples of 2 to 32. Windows, strides, groups, heads and whatever is below 16 stay. A
-problem whose sizes no longer fit each other is left so: its import says so.
+as they come or multiples of 2 to 32. Windows, strides, groups, heads and whatever is
+below 16 stay. A problem whose sizes no longer fit each other is left so: its import
+says so.
 """
 
 import argparse
@@ -58,6 +59,12 @@ def other(name, size, draw, divisor):
     return found if found != size else max(multiple, found - multiple)
 
 
+def with_other_size(name, node, draw, divisor):
+    """The expression assigned to `name`, with another size if it is one."""
+    size = int_of(node)
+    return node if size is None else ast.Constant(other(name, size, draw, divisor))
+
+
 def with_other_sizes(text, draw):
     """The module `text` with other sizes."""
     tree = ast.parse(text)
@@ -70,15 +77,12 @@ def with_other_sizes(text, draw):
         ]
     )
     for name, statement in assignments(tree):
-        size = int_of(statement.value)
-        if size is not None:
-            statement.value = ast.Constant(other(name, size, draw, divisor))
-        elif isinstance(statement.value, ast.Tuple):
+        if isinstance(statement.value, ast.Tuple):
             statement.value.elts = [
-                element if int_of(element) is None
-                else ast.Constant(other(name, int_of(element), draw, 1))
-                for element in statement.value.elts
-            ]  # fmt: skip
+                with_other_size(name, element, draw, 1) for element in statement.value.elts
+            ]
+        else:
+            statement.value = with_other_size(name, statement.value, draw, divisor)
     return ast.unparse(tree) + "\n"
 
 

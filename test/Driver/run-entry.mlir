@@ -4,7 +4,7 @@
 // CHECK: fastk-run: 1 workload: 0 hits, 1 miss, 0 stale
 // CHECK: check: result 0: {{.*}}: ok
 
-// Without a name, or by one that no function has, both are named.
+// By a name that no function has, both are named.
 // RUN: not fastk-run %s --entry=smal --bank=%t/bank 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: large
 // NONE-SAME: small

@@ -15,7 +15,7 @@ import sys
 import time
 
 from ... import commandline, locks
-from ...importer import files, quick_loading
+from ...importer import files, load_once, quick_loading
 from . import child, gpu, pack, results, suite, table
 
 _DESCRIPTION = """\
@@ -293,7 +293,7 @@ def _warm_up(tests):
     """What each test would load; forks share it. Nothing here makes MLIR's threads."""
     with quick_loading():
         import torch
-        import torch._dynamo  # for an export
+    load_once()
 
     # A fork has no copy of its parent's thread pool; one thread uses none.
     torch.set_num_threads(1)
