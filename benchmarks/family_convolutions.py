@@ -5,7 +5,7 @@
 #
 # ===----------------------------------------------------------------------===#
 """Times what families give convolutions beside torch, in one run: those of ResNet-50 at
-batch 32, and transposed ones, all NCHW.
+batch 32, some of few channels, and transposed ones, all NCHW.
 
     python3 benchmarks/family_convolutions.py make PROGRAMS [--precision=tf32] [ROW...]
     python3 benchmarks/family_convolutions.py time PROGRAMS [--rounds=20] [-o PAGE.md] [ROW...]
@@ -55,10 +55,23 @@ TRANSPOSED = [
 ]
 
 
+#: Few channels, whose rows of single pixels would have less than 128 bytes.
+FEW = [
+    (5, 130, 64, 5, 1),
+    (12, 200, 100, 3, 1),
+    (16, 200, 64, 4, 2),
+    (20, 150, 64, 5, 1),
+    (24, 120, 64, 3, 1),
+    (40, 90, 80, 3, 1),
+]
+GROUPS = (("ResNet-50", RESNET), ("few channels", FEW), ("transposed", TRANSPOSED))
+
+
 def rows():
     """Name -> row."""
     found = {}
-    for is_transposed, sizes in ((False, RESNET), (True, TRANSPOSED)):
+    for group, sizes in GROUPS:
+        is_transposed = group == "transposed"
         for size in sizes:
             for kind in ("f16", "f32"):
                 channels, extent, filters, window, stride = size
@@ -73,7 +86,7 @@ def rows():
                         weights_of(size, is_transposed),
                     ],
                     kind=kind,
-                    group=("transposed, " if is_transposed else "ResNet-50, ") + kind,
+                    group=f"{group}, {kind}",
                     work=2e-12 * BATCH * channels * filters * window**2 * sums**2,
                     unit="TFLOP/s",
                     is_compiled=False,

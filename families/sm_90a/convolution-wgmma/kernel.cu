@@ -27,8 +27,19 @@
 #define FEW (16 / HALVES)
 #define WRITES_Z (!IS_BOX_Z || IN_CHANNELS * KERNEL_X * KERNEL_Y < FEW && KERNEL_Z > 1 && INPUT_DILATION_Z == 1)
 #define WRITES_Y (WRITES_Z || !IS_BOX_Y || IN_CHANNELS * KERNEL_X < FEW && KERNEL_Y > 1 && INPUT_DILATION_Y == 1)
-#define WRITES_X (WRITES_Y || !IS_BOX_X || IN_CHANNELS < FEW && KERNEL_X > 1 && INPUT_DILATION_X == 1)
-#define V_CHANNELS (IN_CHANNELS * (WRITES_X ? KERNEL_X : 1) * (WRITES_Y ? KERNEL_Y : 1) * (WRITES_Z ? KERNEL_Z : 1))
+// Few channels slide along x: the pixels that a window meets lie one behind the other, so that one row of a box has the
+// channels of all of them, and rows overlap in memory. The padding is written, too, and pixels have a pitch by which
+// windows begin at multiples of 16 bytes. It pays where rows of single pixels would have less than 64 bytes, or where it
+// takes fewer rows.
+#define SLIDE_UNIT ((STRIDE_X % 2 == 0 ? 4 : 8) / HALVES)
+#define SLIDE_PITCH ((IN_CHANNELS + SLIDE_UNIT - 1) / SLIDE_UNIT * SLIDE_UNIT)
+#define SLIDE_ROWS ((2 * HALVES * SLIDE_PITCH * KERNEL_X + 127) / 128)
+#define PIXEL_BYTES (2 * HALVES * IN_CHANNELS)
+#define SLIDES_PAY (PIXEL_BYTES < 64 || PIXEL_BYTES > 64 && PIXEL_BYTES < 128 && STRIDE_X == 1 && SLIDE_ROWS < KERNEL_X)
+#define SLIDES (!LIES && !WRITES_Y && KERNEL_X > 1 && DILATION_X == 1 && INPUT_DILATION_X == 1 && SLIDE_PITCH <= 2 * IN_CHANNELS && SLIDES_PAY)
+#define WRITES_X (WRITES_Y || !SLIDES && (!IS_BOX_X || IN_CHANNELS < FEW && KERNEL_X > 1 && INPUT_DILATION_X == 1))
+#define CHANNELS_X (SLIDES ? SLIDE_PITCH * KERNEL_X : WRITES_X ? IN_CHANNELS * KERNEL_X : IN_CHANNELS)
+#define V_CHANNELS (CHANNELS_X * (WRITES_Y ? KERNEL_Y : 1) * (WRITES_Z ? KERNEL_Z : 1))
 // 16 bytes are the least distance of a tensor map.
 #define V_PITCH ((V_CHANNELS + 8 / HALVES - 1) / (8 / HALVES) * (8 / HALVES))
 
@@ -38,19 +49,22 @@
 #define ROW_BYTES (V_BYTES <= 32 ? 32 : V_BYTES <= 64 ? 64 : 128)
 #define CHUNK (ROW_BYTES / 2 / HALVES)
 #define V_CHUNKS ((V_CHANNELS + CHUNK - 1) / CHUNK)
+// Of a tap's last row, pieces of 32 bytes that are not all zeros: no others are multiplied.
+#define LAST_PIECES ((V_BYTES - (V_CHUNKS - 1) * ROW_BYTES + 31) / 32)
 #define SWIZZLE (ROW_BYTES == 128 ? 1 : ROW_BYTES == 64 ? 2 : 3)
 
 // The convolution that is left.
-#define V_IN_X (WRITES_X ? OUT_X : IN_X)
+#define MOVES_X (WRITES_X || SLIDES)
+#define V_IN_X (MOVES_X ? OUT_X : IN_X)
 #define V_IN_Y (WRITES_Y ? OUT_Y : IN_Y)
 #define V_IN_Z (WRITES_Z ? OUT_Z : IN_Z)
-#define V_KERNEL_X (WRITES_X ? 1 : KERNEL_X)
+#define V_KERNEL_X (MOVES_X ? 1 : KERNEL_X)
 #define V_KERNEL_Y (WRITES_Y ? 1 : KERNEL_Y)
 #define V_KERNEL_Z (WRITES_Z ? 1 : KERNEL_Z)
-#define V_STRIDE_X (WRITES_X ? 1 : STRIDE_X)
+#define V_STRIDE_X (MOVES_X ? 1 : STRIDE_X)
 #define V_STRIDE_Y (WRITES_Y ? 1 : STRIDE_Y)
 #define V_STRIDE_Z (WRITES_Z ? 1 : STRIDE_Z)
-#define V_PADDING_X (WRITES_X ? 0 : PADDING_X)
+#define V_PADDING_X (MOVES_X ? 0 : PADDING_X)
 #define V_PADDING_Y (WRITES_Y ? 0 : PADDING_Y)
 #define V_PADDING_Z (WRITES_Z ? 0 : PADDING_Z)
 // Pixels of the result that meet the same places of the kernel, among zeros between elements of X, are a phase.
@@ -101,11 +115,15 @@
 // the other.
 #define LOADS_X (LIES && !WRITES_X && (GROUPS == 1 || IN_CHANNELS % CHUNK == 0 && X_STRIDE_G == IN_CHANNELS))
 #define X_BOX_CHANNELS (LOADS_X ? CHUNK : ROW_BYTES / 2)
-#define PIXEL_TILES ((V_IN_Y * V_IN_X + 31) / 32)
-#define CHANNEL_TILES ((V_PITCH + 63) / 64)
+// A pixel of X as it is written out, and how many of them there are in a line.
+#define PIXEL_CHANNELS (SLIDES ? IN_CHANNELS : V_CHANNELS)
+#define PIXEL_PITCH (SLIDES ? SLIDE_PITCH : V_PITCH)
+#define PIXELS_X (SLIDES ? ((OUT_X - 1) * STRIDE_X + KERNEL_X + 1) / 2 * 2 : V_IN_X)
+#define PIXEL_TILES ((V_IN_Y * PIXELS_X + 31) / 32)
+#define CHANNEL_TILES ((PIXEL_PITCH + 63) / 64)
 // Channels of at most 64 bytes are written by the thread of their pixel: of more, lines of many pixels would be open.
-#define WRITES_PIXELS (2 * HALVES * V_PITCH <= 64)
-#define PIXELS (GROUPS * BATCH * V_IN_Z * V_IN_Y * V_IN_X)
+#define WRITES_PIXELS (2 * HALVES * PIXEL_PITCH <= 64)
+#define PIXELS (GROUPS * BATCH * V_IN_Z * V_IN_Y * PIXELS_X)
 #define X_BLOCKS (LOADS_X ? 0 : WRITES_PIXELS ? (PIXELS + 255) / 256 : GROUPS * BATCH * V_IN_Z * PIXEL_TILES * CHANNEL_TILES)
 // Of W a thread has two neighbours at one place of the kernel, or where there are many threads at up to nine places.
 #define W_TOGETHER (GROUPS * OUT_CHANNELS * V_PITCH < 32768 ? 1 : TAPS < 9 ? TAPS : 9)
@@ -453,12 +471,12 @@ static FASTK_DEVICE void storePart(float *parts, const float *sums, const Tile &
   }
 }
 
-// The products of `Boxes` boxes of a stage.
-template <int Boxes> static FASTK_DEVICE void multiply(float (&d)[BLOCKS][BN / 2], u64 a, u64 b) {
+// The products of `Boxes` boxes of a stage, of `Pieces` pieces of each row.
+template <int Boxes, int Pieces> static FASTK_DEVICE void multiply(float (&d)[BLOCKS][BN / 2], u64 a, u64 b) {
 #pragma unroll
   for (int box = 0; box < Boxes; ++box)
 #pragma unroll
-    for (int k = 0; k < ROW_BYTES / 32; ++k)
+    for (int k = 0; k < Pieces; ++k)
 #pragma unroll
       for (int block = 0; block < BLOCKS; ++block)
         WGMMA(d[block], a + (u64)((box * X_BOX + block * 64 * ROW_BYTES) / 16 + 2 * k),
@@ -494,13 +512,13 @@ struct Reader {
   }
 };
 
-// Multiplies `Boxes` boxes of the next stage. W lies in the stage, or where it is kept.
-template <int Boxes>
+// Multiplies `Pieces` pieces of each row of `Boxes` boxes of the next stage. W lies in the stage, or where it is kept.
+template <int Boxes, int Pieces>
 static FASTK_DEVICE void multiplyNext(float (&d)[BLOCKS][BN / 2], Reader &reader, u64 a, u64 b, u64 keptW, u32 lane) {
   mbarWait(&reader.full[reader.at.stage], reader.at.parity);
   const u64 stage = (u64)(reader.at.stage * (STAGE_BYTES / 16));
   wgmmaFence();
-  multiply<Boxes>(d, a + stage, b + (KEEPS_W ? keptW : stage));
+  multiply<Boxes, Pieces>(d, a + stage, b + (KEEPS_W ? keptW : stage));
   wgmmaCommit();
   wgmmaWait<1>();
   reader.release(lane);
@@ -615,13 +633,22 @@ convolution(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CU
 #pragma unroll
           for (int i = 0; i < BN / 2; ++i)
             d[phase][block][i] = 0.0f;
+        u32 chunk = (u32)(tile.part * PART_BOXES % V_CHUNKS);
 #pragma unroll 1
-        for (u32 step = 0; step < boxes / BOXES; ++step)
-          multiplyNext<BOXES>(d[phase], reader, descA, descB, (u64)(step * (BOXES * W_BOX / 16)), lane);
+        for (u32 step = 0; step < boxes / BOXES; ++step) {
+          const u64 keptW = (u64)(step * (BOXES * W_BOX / 16));
+          // Rows of several chunks have 128 bytes, of which a stage has one.
+          if (V_CHUNKS > 1 && LAST_PIECES < ROW_BYTES / 32 && ++chunk != V_CHUNKS) {
+            multiplyNext<BOXES, ROW_BYTES / 32>(d[phase], reader, descA, descB, keptW, lane);
+            continue;
+          }
+          multiplyNext<BOXES, LAST_PIECES>(d[phase], reader, descA, descB, keptW, lane);
+          chunk = 0;
+        }
         // The last part has the boxes that fill no stage.
         if (ALL_BOXES % BOXES != 0 && boxes % BOXES != 0)
-          multiplyNext<ALL_BOXES % BOXES>(d[phase], reader, descA, descB,
-                                          (u64)(ALL_BOXES / BOXES * (BOXES * W_BOX / 16)), lane);
+          multiplyNext<ALL_BOXES % BOXES, LAST_PIECES>(d[phase], reader, descA, descB,
+                                                       (u64)(ALL_BOXES / BOXES * (BOXES * W_BOX / 16)), lane);
         // Before sums of another phase are defined, those of this one are done.
         if (phase + 1 < JOINED) {
           wgmmaWait<0>();
@@ -709,6 +736,8 @@ static FASTK_DEVICE Element channelOfX(OPERAND_PARAMETERS, i32 n, i32 g, i32 v, 
                            WRITES_Z ? z * STRIDE_Z + kz * DILATION_Z - PADDING_Z : z * INPUT_DILATION_Z,
                            WRITES_Y ? y * STRIDE_Y + ky * DILATION_Y - PADDING_Y : y * INPUT_DILATION_Y,
                            x * STRIDE_X + kx * DILATION_X - PADDING_X));
+#elif SLIDES
+  return elementOf(paddedX(OPERANDS, n, g, v, z * INPUT_DILATION_Z, y * INPUT_DILATION_Y, x - PADDING_X));
 #else
   return elementOf(elementX(OPERANDS, n, g, v, z, y, x));
 #endif
@@ -719,19 +748,26 @@ static FASTK_DEVICE void packX(u32 block, Element *to, OPERAND_PARAMETERS) {
   const i64 pixel = (i64)block * 256 + threadIdx.x;
   if (pixel >= PIXELS)
     return;
-  const i32 x = (i32)(pixel % V_IN_X), y = (i32)(pixel / V_IN_X % V_IN_Y), z = (i32)(pixel / (V_IN_X * V_IN_Y) % V_IN_Z);
-  const i32 picture = (i32)(pixel / ((i64)V_IN_X * V_IN_Y * V_IN_Z)), n = picture % BATCH, g = picture / BATCH;
-  u32 words[V_PITCH * HALVES / 2];
+  const i32 x = (i32)(pixel % PIXELS_X), y = (i32)(pixel / PIXELS_X % V_IN_Y), z = (i32)(pixel / (PIXELS_X * V_IN_Y) % V_IN_Z);
+  const i32 picture = (i32)(pixel / ((i64)PIXELS_X * V_IN_Y * V_IN_Z)), n = picture % BATCH, g = picture / BATCH;
+  u32 words[PIXEL_PITCH * HALVES / 2];
 #pragma unroll
-  for (i32 i = 0; i < V_PITCH * HALVES / 2; ++i) {
+  for (i32 i = 0; i < PIXEL_PITCH * HALVES / 2; ++i) {
     const i32 v = i * 2 / HALVES;
-    words[i] = v < V_CHANNELS ? (u32)channelOfX(OPERANDS, n, g, v, z, y, x) : 0u;
-    if (HALVES == 1 && v + 1 < V_CHANNELS)
+    words[i] = v < PIXEL_CHANNELS ? (u32)channelOfX(OPERANDS, n, g, v, z, y, x) : 0u;
+    if (HALVES == 1 && v + 1 < PIXEL_CHANNELS)
       words[i] |= (u32)channelOfX(OPERANDS, n, g, v + 1, z, y, x) << 16;
   }
+  Element *const at = to + pixel * PIXEL_PITCH;
+#if PIXEL_PITCH * HALVES % 8 == 0
 #pragma unroll
-  for (i32 i = 0; i < V_PITCH * HALVES / 2; i += 4)
-    *(uint4 *)(to + pixel * V_PITCH + i * 2 / HALVES) = make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
+  for (i32 i = 0; i < PIXEL_PITCH * HALVES / 2; i += 4)
+    *(uint4 *)(at + i * 2 / HALVES) = make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
+#else
+#pragma unroll
+  for (i32 i = 0; i < PIXEL_PITCH * HALVES / 2; i += 2)
+    *(uint2 *)(at + i * 2 / HALVES) = make_uint2(words[i], words[i + 1]);
+#endif
 }
 #else
 // Tiles of 32 pixels and 64 channels are read along pixels and written along channels.
@@ -747,8 +783,8 @@ static FASTK_DEVICE void packX(u32 rest, Element *to, OPERAND_PARAMETERS) {
 #pragma unroll
   for (i32 i = 0; i < 8; ++i) {
     const i32 v = v0 + warp + 8 * i;
-    tile[warp + 8 * i][lane] = v < V_CHANNELS && p < V_IN_Y * V_IN_X
-                                   ? channelOfX(OPERANDS, n, g, v, z, p / V_IN_X, p % V_IN_X)
+    tile[warp + 8 * i][lane] = v < PIXEL_CHANNELS && p < V_IN_Y * PIXELS_X
+                                   ? channelOfX(OPERANDS, n, g, v, z, p / PIXELS_X, p % PIXELS_X)
                                    : (Element)0;
   }
   __syncthreads();
@@ -756,9 +792,9 @@ static FASTK_DEVICE void packX(u32 rest, Element *to, OPERAND_PARAMETERS) {
 #pragma unroll
   for (i32 i = 0; i < 4; ++i) {
     const i32 row = warp + 8 * i;
-    if (p0 + row >= V_IN_Y * V_IN_X || v >= V_PITCH)
+    if (p0 + row >= V_IN_Y * PIXELS_X || v >= PIXEL_PITCH)
       continue;
-    Element *const at = to + ((((i64)g * BATCH + n) * V_IN_Z + z) * (V_IN_Y * V_IN_X) + p0 + row) * V_PITCH + v;
+    Element *const at = to + ((((i64)g * BATCH + n) * V_IN_Z + z) * (V_IN_Y * PIXELS_X) + p0 + row) * PIXEL_PITCH + v;
 #if HALVES == 2
     *(uint2 *)at = make_uint2(tile[2 * lane][row], tile[2 * lane + 1][row]);
 #else
@@ -770,7 +806,7 @@ static FASTK_DEVICE void packX(u32 rest, Element *to, OPERAND_PARAMETERS) {
 #endif
 
 static FASTK_DEVICE Element tapOfW(OPERAND_PARAMETERS, i32 g, i32 o, i32 v, i32 tap) {
-  if (v >= V_CHANNELS)
+  if (v >= V_CHANNELS || SLIDES && v % SLIDE_PITCH >= IN_CHANNELS)
     return (Element)0;
   i32 kx = tap % V_KERNEL_X, ky = tap / V_KERNEL_X % V_KERNEL_Y, kz = tap / (V_KERNEL_X * V_KERNEL_Y);
   if (WRITES_X)
@@ -779,7 +815,9 @@ static FASTK_DEVICE Element tapOfW(OPERAND_PARAMETERS, i32 g, i32 o, i32 v, i32 
     ky = v / (IN_CHANNELS * KERNEL_X) % KERNEL_Y;
   if (WRITES_Z)
     kz = v / (IN_CHANNELS * KERNEL_X * KERNEL_Y);
-  return elementOf(elementW(OPERANDS, g, o, v % IN_CHANNELS, kz, ky, kx));
+  if (SLIDES)
+    kx = v / SLIDE_PITCH;
+  return elementOf(elementW(OPERANDS, g, o, v % (SLIDES ? SLIDE_PITCH : IN_CHANNELS), kz, ky, kx));
 }
 
 // W as [g][o][tap][v]. Where places lie together, a line is read once.
