@@ -45,17 +45,7 @@ RESNET = [
     (2048, 7, 512, 1, 1),
     (512, 7, 512, 3, 1),
 ]
-#: What decoders have.
-TRANSPOSED = [
-    (256, 28, 128, 4, 2),
-    (512, 14, 256, 2, 2),
-    (128, 56, 64, 4, 2),
-    (64, 56, 64, 3, 1),
-    (64, 64, 32, 5, 3),
-]
-
-
-#: Few channels, whose rows of single pixels would have less than 128 bytes.
+#: Few channels, most of them with pixels of less than 128 bytes.
 FEW = [
     (5, 130, 64, 5, 1),
     (12, 200, 100, 3, 1),
@@ -64,14 +54,26 @@ FEW = [
     (24, 120, 64, 3, 1),
     (40, 90, 80, 3, 1),
 ]
-GROUPS = (("ResNet-50", RESNET), ("few channels", FEW), ("transposed", TRANSPOSED))
+#: What decoders have.
+TRANSPOSED = [
+    (256, 28, 128, 4, 2),
+    (512, 14, 256, 2, 2),
+    (128, 56, 64, 4, 2),
+    (64, 56, 64, 3, 1),
+    (64, 64, 32, 5, 3),
+]
+#: Name, whether they are transposed, sizes.
+GROUPS = (
+    ("ResNet-50", False, RESNET),
+    ("few channels", False, FEW),
+    ("transposed", True, TRANSPOSED),
+)
 
 
 def rows():
     """Name -> row."""
     found = {}
-    for group, sizes in GROUPS:
-        is_transposed = group == "transposed"
+    for group, is_transposed, sizes in GROUPS:
         for size in sizes:
             for kind in ("f16", "f32"):
                 channels, extent, filters, window, stride = size
